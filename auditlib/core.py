@@ -1,0 +1,178 @@
+"""The few types, settings and errors that every room shares. Imports no other room.
+
+Text travels as `Document`, a model's reading of it as `TokenStats`, and whatever a person can do wrong
+as `AuditError`. The arrays are numpy and never change once made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class AuditError(Exception):
+    """Something a person can cause and can mend: one sentence of what is wrong, one of what to do.
+
+    Pages and the command line show exactly these two sentences and never a traceback.
+    """
+
+    def __init__(self, wrong: str, remedy: str) -> None:
+        super().__init__(f"{wrong} {remedy}")
+        self.wrong = wrong
+        self.remedy = remedy
+
+
+class Settings(BaseSettings):
+    """What the environment can set, each as `AUDIT_<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="AUDIT_", extra="ignore")
+
+    home: Path = Field(
+        default=Path("~/.local/share/pretraining-audit"),
+        description="Folder for everything that lasts: models made ready, later also runs and files.",
+    )
+    inspect_characters: int = Field(
+        default=300_000, ge=1, description="Longest text that the Inspect page reads in one go."
+    )
+    batch_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens in one forward pass; by default what suits the device."
+    )
+
+    @property
+    def home_folder(self) -> Path:
+        """`home` as an absolute path, with `~` replaced."""
+        return self.home.expanduser().absolute()
+
+
+def settings() -> Settings:
+    """The settings as the environment has them now."""
+    return Settings()
+
+
+class Capability(StrEnum):
+    """What a model backend can give. A score that needs more than it has is shown as unavailable."""
+
+    TOKEN_LOGPROBS = "token log-probabilities"
+    FULL_DISTRIBUTION = "the full distribution over the vocabulary"
+    RANK = "token ranks"
+    ALTERNATIVES = "likeliest alternatives"
+    GENERATE = "text generation"
+    TRAIN = "fine-tuning"
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """Exactly which model gave a result. Two results may be compared only where these agree."""
+
+    name: str
+    source: str  # what was asked for: "bundled", a folder, a GGUF file or a hub id
+    revision: str | None  # the hub commit; None for what lies on this machine
+    weights_sha256: str
+    tokenizer_sha256: str
+    dtype: str
+    backend: str
+    adapter: str | None = None
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Plain fields for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text as a person brought it. `id` is the SHA-256 of `text` in UTF-8."""
+
+    id: str
+    title: str
+    text: str
+    media_type: str
+    source_name: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The likeliest tokens at each scored position, best first. `top` is how many were asked for."""
+
+    ids: NDArray[np.int32]  # (n, top)
+    logprob: NDArray[np.float32]  # (n, top), nats
+
+
+@dataclass(frozen=True)
+class TokenStats:
+    """One text under one model. n scored tokens, in reading order; the definitions are in scoring.md order:
+
+    logprob   log p(x_i | x_<i), nats
+    expected  sum over v of p(v) log p(v): minus the entropy, nats; None where the backend cannot give it
+    variance  variance of log p(v) under p, nats squared, at least 1e-6; None likewise
+    rank      1 + how many tokens are strictly more likely; None likewise
+    start     first character of the token in the text as given
+    end       one past its last character; tokens that share one character share its span
+    """
+
+    token_ids: NDArray[np.int32]  # (n,)
+    start: NDArray[np.int32]  # (n,)
+    end: NDArray[np.int32]  # (n,)
+    logprob: NDArray[np.float32]  # (n,)
+    expected: NDArray[np.float32] | None  # (n,)
+    variance: NDArray[np.float32] | None  # (n,)
+    rank: NDArray[np.int32] | None  # (n,)
+    alternatives: Alternatives | None = None
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens were scored."""
+        return len(self.token_ids)
+
+
+Progress = Callable[[int, int], None]
+"""Called with tokens done and tokens in all, while a model reads."""
+
+
+class TargetModel(Protocol):
+    """A model under audit, wherever it runs."""
+
+    @property
+    def identity(self) -> ModelIdentity: ...
+
+    @property
+    def capabilities(self) -> frozenset[Capability]: ...
+
+    @property
+    def context_length(self) -> int:
+        """Tokens that one window can hold."""
+        ...
+
+    def token_stats(
+        self, texts: Sequence[str], top: int = 0, progress: Progress | None = None
+    ) -> Iterator[tuple[int, TokenStats]]:
+        """Each text's index with its statistics, in whatever order is fastest.
+
+        `top` asks for that many likeliest alternatives at each position. Raises `AuditError` naming the
+        text that cannot be scored.
+        """
+        ...
+
+    def token_text(self, token_ids: Sequence[int]) -> list[str]:
+        """What each token stands for, readable alone (bytes of a split character as hex)."""
+        ...
+
+
+@lru_cache(maxsize=1)
+def library_versions() -> dict[str, str]:
+    """Versions that decide the numbers, for results to carry."""
+    from importlib.metadata import version
+
+    from auditlib import __version__
+
+    names = ("torch", "transformers", "tokenizers", "numpy")
+    return {"pretraining-audit": __version__} | {name: version(name) for name in names}

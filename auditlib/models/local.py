@@ -1,0 +1,240 @@
+"""A Transformers causal model in this process: texts in, `TokenStats` out, one forward pass per window."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedModel
+
+from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
+from auditlib.models.encoding import EncodedText, TextEncoder
+from auditlib.models.projection import find_projection, reads_left_to_right
+from auditlib.models.statistics import PositionStatistics, position_statistics
+from auditlib.models.windows import Window, batches_of, windows_of
+
+# Found by measuring (benchmarks/): on a CPU larger batches fall out of cache and are slower.
+BATCH_TOKENS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
+LOGIT_ROWS = {"cpu": 256, "mps": 512, "cuda": 2048}
+# A text longer than this is read in windows even by a model whose context is longer: attention's cost grows
+# with the square of the window, and its memory with the window.
+LONGEST_WINDOW = 8192
+WINDOW_OVERLAP = 0.5
+
+
+class LocalModel:
+    """A `TargetModel` held by this process; safe to use from several threads at once.
+
+    Texts of several callers interleave batch by batch; each caller's numbers are as if it were alone.
+    """
+
+    capabilities = frozenset(
+        {
+            Capability.TOKEN_LOGPROBS,
+            Capability.FULL_DISTRIBUTION,
+            Capability.RANK,
+            Capability.ALTERNATIVES,
+        }
+    )
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        encoder: TextEncoder,
+        identity: ModelIdentity,
+        batch_tokens: int | None = None,
+        window_tokens: int | None = None,
+    ) -> None:
+        """`window_tokens` and `batch_tokens` replace what the model and the device suggest."""
+        self.identity = identity
+        self.device = model.device
+        self._model = model.eval()
+        self._encoder = encoder
+        self._one_at_a_time = threading.Lock()
+        self._projection = find_projection(model)
+        if not reads_left_to_right(model, self._projection):
+            raise AuditError(
+                f"{identity.name} is not a left-to-right language model: later words change its view of earlier ones.",
+                "Choose a causal language model (such as GPT, Llama, Pythia or SmolLM).",
+            )
+        self.context_length = _context_length(model)
+        self._window_tokens = window_tokens or min(self.context_length, LONGEST_WINDOW)
+        kind = self.device.type
+        self._batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
+        self._logit_rows = LOGIT_ROWS.get(kind, LOGIT_ROWS["cpu"])
+        self.tokens_per_second: float | None = None  # of the last reading; None before the first
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the weights take."""
+        return sum(p.numel() * p.element_size() for p in self._model.parameters())
+
+    def tokens_to_read(self, text: str, name: str = "The text") -> int:
+        """Tokens that scoring `text` passes through the model, overlaps counted twice.
+
+        Raises `AuditError` beginning with `name` where the text cannot be scored.
+        """
+        return sum(w.end - w.begin for w in self._windows(self._encoder.encode(text, name)))
+
+    def token_text(self, token_ids: Sequence[int]) -> list[str]:
+        """What each token stands for, readable alone (bytes of a split character as hex)."""
+        return [self._encoder.token_text(int(i)) for i in token_ids]
+
+    def token_stats(
+        self, texts: Sequence[str], top: int = 0, progress: Progress | None = None
+    ) -> Iterator[tuple[int, TokenStats]]:
+        """Each text's index with its statistics, longest first (see `TargetModel`).
+
+        Nothing is truncated: a text longer than the window is read in windows that overlap by half. Where the
+        tokenizer puts a BOS in front, every window begins with it, as models trained with one are lost without.
+        """
+        encoded = [self._encoder.encode(text, _name(i, len(texts))) for i, text in enumerate(texts)]
+        windows = [w for i, text in enumerate(encoded) for w in self._windows(text, i)]
+        collected = [_Collected.of(text, top) for text in encoded]
+        lengths = [len(encoded[w.text].prefix_ids) + w.end - w.begin for w in windows]
+        done, total = 0, sum(lengths)
+        for indices in batches_of(lengths, self._batch_tokens):
+            batch = [windows[i] for i in indices]
+            for window, stats in zip(batch, self._read(batch, encoded, top), strict=True):
+                collected[window.text].put(window, stats)
+            done += sum(lengths[i] for i in indices)
+            if progress is not None:
+                progress(done, total)
+            for text in dict.fromkeys(w.text for w in batch):
+                if collected[text].is_complete:
+                    yield text, collected[text].finished(_name(text, len(texts)))
+
+    def _windows(self, encoded: EncodedText, text: int = 0) -> list[Window]:
+        room = self._window_tokens - len(encoded.prefix_ids)
+        return windows_of(len(encoded.token_ids), encoded.first_scorable, room, WINDOW_OVERLAP, text)
+
+    def _read(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
+        """One batch through the model; halved and tried again where the device's memory does not hold it."""
+        try:
+            with self._one_at_a_time:
+                began = time.perf_counter()
+                stats = self._forward(windows, encoded, top)
+                seconds = time.perf_counter() - began
+            self.tokens_per_second = sum(w.end - w.begin for w in windows) / max(seconds, 1e-9)
+            return stats
+        except (torch.OutOfMemoryError, MemoryError) as error:
+            if len(windows) == 1:
+                raise AuditError(
+                    f"The memory of {self.device} does not hold {self.identity.name} and one window of text.",
+                    "Choose a smaller model, a smaller data type or another device.",
+                ) from error
+        half = len(windows) // 2
+        return self._read(windows[:half], encoded, top) + self._read(windows[half:], encoded, top)
+
+    @torch.inference_mode()
+    def _forward(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
+        """Statistics of each window's scored tokens.
+
+        Padding stands on the right and needs no mask: a causal model's earlier positions cannot see it.
+        """
+        rows = [_ids(w, encoded[w.text]) for w in windows]
+        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+        for row, tokens in enumerate(rows):
+            ids[row, : len(tokens)] = torch.from_numpy(tokens)
+        ids = ids.to(self.device)
+        states = self._projection.states(ids)
+
+        # The state one place before a token is what predicts it.
+        targets = [_scored_places(w, encoded[w.text]) for w in windows]
+        places = torch.cat([row * ids.shape[1] + torch.arange(a, b) for row, (a, b) in enumerate(targets)])
+        places = places.to(self.device)
+        flat_states, flat_ids = states.flatten(0, 1), ids.flatten()
+        slices = [
+            position_statistics(self._projection.logits(flat_states[p - 1]), flat_ids[p], top)
+            for p in places.split(self._logit_rows)
+        ]
+        counts = [b - a for a, b in targets]
+        columns = []
+        for name in PositionStatistics.__dataclass_fields__:
+            parts = [getattr(s, name) for s in slices]
+            columns.append([None] * len(windows) if parts[0] is None else torch.cat(parts).cpu().split(counts))
+        return [PositionStatistics(*row) for row in zip(*columns, strict=True)]
+
+
+@dataclass
+class _Collected:
+    """A text's statistics while its windows come in, in whatever order."""
+
+    encoded: EncodedText
+    columns: dict[str, NDArray[np.generic]]
+    n_missing: int
+
+    @classmethod
+    def of(cls, encoded: EncodedText, top: int) -> _Collected:
+        n = encoded.n_scorable
+        columns: dict[str, NDArray[np.generic]] = {
+            name: np.full(n, np.nan, dtype=np.float32) for name in ("logprob", "expected", "variance")
+        }
+        columns["rank"] = np.zeros(n, dtype=np.int32)
+        if top:
+            columns["top_ids"] = np.zeros((n, top), dtype=np.int32)
+            columns["top_logprob"] = np.full((n, top), np.nan, dtype=np.float32)
+        return cls(encoded, columns, n)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.n_missing == 0
+
+    def put(self, window: Window, stats: PositionStatistics) -> None:
+        first = window.first_scored - self.encoded.first_scorable
+        place = slice(first, first + window.end - window.first_scored)
+        for name, column in self.columns.items():
+            column[place] = getattr(stats, name).numpy()
+        self.n_missing -= window.end - window.first_scored
+
+    def finished(self, name: str) -> TokenStats:
+        values = [self.columns[c] for c in ("logprob", "expected", "variance")]
+        broken = ~np.all([np.isfinite(v) for v in values], axis=0)
+        if broken.any():
+            raise AuditError(
+                f"The model gave no finite log-probability for {int(broken.sum())} of {len(broken)} tokens of "
+                f"{name[0].lower() + name[1:]}.",
+                "The weights may be damaged, or the data type too small for this model: try float32.",
+            )
+        scored = slice(self.encoded.first_scorable, None)
+        return TokenStats(
+            token_ids=self.encoded.token_ids[scored],
+            start=self.encoded.start[scored],
+            end=self.encoded.end[scored],
+            logprob=self.columns["logprob"],
+            expected=self.columns["expected"],
+            variance=self.columns["variance"],
+            rank=self.columns["rank"],
+            alternatives=Alternatives(self.columns["top_ids"], self.columns["top_logprob"])
+            if "top_ids" in self.columns
+            else None,
+        )
+
+
+def _ids(window: Window, encoded: EncodedText) -> NDArray[np.int64]:
+    return np.concatenate([encoded.prefix_ids, encoded.token_ids[window.begin : window.end]]).astype(np.int64)
+
+
+def _scored_places(window: Window, encoded: EncodedText) -> tuple[int, int]:
+    """Places in the window's row (prefix counted) of its scored tokens, from and to."""
+    shift = len(encoded.prefix_ids) - window.begin
+    return window.first_scored + shift, window.end + shift
+
+
+def _name(index: int, n_texts: int) -> str:
+    return "The text" if n_texts == 1 else f"Text {index + 1} of {n_texts}"
+
+
+def _context_length(model: PreTrainedModel) -> int:
+    """What the configuration says, under the names that architectures give it."""
+    config = model.config.get_text_config()
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value >= 2:
+            return value
+    return LONGEST_WINDOW  # no limit of its own (recurrent models)
