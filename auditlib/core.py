@@ -109,7 +109,7 @@ class Alternatives:
 
 @dataclass(frozen=True)
 class TokenStats:
-    """One text under one model. n scored tokens, in reading order; the definitions are in scoring.md order:
+    """One text under one model. n scored tokens, in reading order; the definitions are below:
 
     logprob   log p(x_i | x_<i), nats
     expected  sum over v of p(v) log p(v): minus the entropy, nats; None where the backend cannot give it

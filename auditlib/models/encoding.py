@@ -78,7 +78,9 @@ class TextEncoder:
 
         encoding = self._tokenizer.encode(text)
         special = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-        first, last = (special[0], special[-1] + 1) if len(special) else (len(encoding.ids), len(encoding.ids))
+        first, last = (
+            (special[0], special[-1] + 1) if len(special) else (len(encoding.ids), len(encoding.ids))
+        )
         start, end = _gapless(encoding.offsets[first:last], text)
         encoded = EncodedText(
             prefix_ids=tuple(encoding.ids[:first]),
@@ -125,9 +127,7 @@ class TextEncoder:
         return piece.replace("▁", " ").encode()
 
 
-def _gapless(
-    offsets: list[tuple[int, int]], text: str
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _gapless(offsets: list[tuple[int, int]], text: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Token spans made to cover `text`.
 
     Tokenizers leave two kinds of gaps. White space that was trimmed from a span belongs to the token after
@@ -162,6 +162,10 @@ def _extend(start: NDArray[np.int32], end: NDArray[np.int32], last: int, to: int
 @lru_cache(maxsize=1)
 def _byte_of_letter() -> dict[str, int]:
     """Byte-level BPE's alphabet, backwards: printable Latin-1 stands for itself, the rest from U+0100 on."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    printable = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}

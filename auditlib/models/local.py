@@ -132,7 +132,9 @@ class LocalModel:
         return self._read(windows[:half], encoded, top) + self._read(windows[half:], encoded, top)
 
     @torch.inference_mode()
-    def _forward(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
+    def _forward(
+        self, windows: list[Window], encoded: list[EncodedText], top: int
+    ) -> list[PositionStatistics]:
         """Statistics of each window's scored tokens.
 
         Padding stands on the right and needs no mask: a causal model's earlier positions cannot see it.
@@ -157,7 +159,9 @@ class LocalModel:
         columns = []
         for name in PositionStatistics.__dataclass_fields__:
             parts = [getattr(s, name) for s in slices]
-            columns.append([None] * len(windows) if parts[0] is None else torch.cat(parts).cpu().split(counts))
+            columns.append(
+                [None] * len(windows) if parts[0] is None else torch.cat(parts).cpu().split(counts)
+            )
         return [PositionStatistics(*row) for row in zip(*columns, strict=True)]
 
 

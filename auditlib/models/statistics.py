@@ -37,9 +37,7 @@ def position_statistics(logits: Tensor, targets: Tensor, top: int = 0) -> Positi
     around the mean, so that nothing cancels); rank = 1 + #{L > L[target]}.
     """
     rows = ROWS_IN_CACHE if logits.device.type == "cpu" else len(logits)
-    blocks = [
-        _block(logits[i : i + rows], targets[i : i + rows], top) for i in range(0, len(logits), rows)
-    ]
+    blocks = [_block(logits[i : i + rows], targets[i : i + rows], top) for i in range(0, len(logits), rows)]
     columns = [torch.cat(column) for column in zip(*blocks, strict=True)]
     return PositionStatistics(*columns[:4], *(columns[4:] if top else (None, None)))
 
