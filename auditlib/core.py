@@ -152,13 +152,22 @@ class TargetModel(Protocol):
         """Tokens that one window can hold."""
         ...
 
+    @property
+    def vocabulary_size(self) -> int:
+        """Tokens that the model chooses among: the largest rank there is."""
+        ...
+
     def token_stats(
-        self, texts: Sequence[str], top: int = 0, progress: Progress | None = None
+        self,
+        texts: Sequence[str],
+        top: int = 0,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, TokenStats]]:
         """Each text's index with its statistics, in whatever order is fastest.
 
-        `top` asks for that many likeliest alternatives at each position. Raises `AuditError` naming the
-        text that cannot be scored.
+        `top` asks for that many likeliest alternatives at each position. Raises `AuditError` for a text that
+        cannot be scored, naming it by `names`, or by its place where none are given.
         """
         ...
 

@@ -78,9 +78,7 @@ class TextEncoder:
 
         encoding = self._tokenizer.encode(text)
         special = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-        first, last = (
-            (special[0], special[-1] + 1) if len(special) else (len(encoding.ids), len(encoding.ids))
-        )
+        first, last = (special[0], special[-1] + 1) if len(special) else (len(encoding.ids), len(encoding.ids))
         start, end = _gapless(encoding.offsets[first:last], text)
         encoded = EncodedText(
             prefix_ids=tuple(encoding.ids[:first]),

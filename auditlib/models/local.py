@@ -25,6 +25,8 @@ LOGIT_ROWS = {"cpu": 256, "mps": 512, "cuda": 2048}
 # with the square of the window, and its memory with the window.
 LONGEST_WINDOW = 8192
 WINDOW_OVERLAP = 0.5
+# Short batches run slower a token than the rest of a long text will.
+FEWEST_TIMED_TOKENS = 128
 
 
 class LocalModel:
@@ -63,6 +65,7 @@ class LocalModel:
                 "Choose a causal language model (such as GPT, Llama, Pythia or SmolLM).",
             )
         self.context_length = _context_length(model)
+        self.vocabulary_size = int(model.config.get_text_config().vocab_size)
         self._window_tokens = window_tokens or min(self.context_length, LONGEST_WINDOW)
         kind = self.device.type
         self._batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
@@ -86,14 +89,19 @@ class LocalModel:
         return [self._encoder.token_text(int(i)) for i in token_ids]
 
     def token_stats(
-        self, texts: Sequence[str], top: int = 0, progress: Progress | None = None
+        self,
+        texts: Sequence[str],
+        top: int = 0,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, TokenStats]]:
         """Each text's index with its statistics, longest first (see `TargetModel`).
 
         Nothing is truncated: a text longer than the window is read in windows that overlap by half. Where the
         tokenizer puts a BOS in front, every window begins with it, as models trained with one are lost without.
         """
-        encoded = [self._encoder.encode(text, _name(i, len(texts))) for i, text in enumerate(texts)]
+        names = names or _places(len(texts))
+        encoded = [self._encoder.encode(text, name) for text, name in zip(texts, names, strict=True)]
         windows = [w for i, text in enumerate(encoded) for w in self._windows(text, i)]
         collected = [_Collected.of(text, top) for text in encoded]
         lengths = [len(encoded[w.text].prefix_ids) + w.end - w.begin for w in windows]
@@ -107,7 +115,7 @@ class LocalModel:
                 progress(done, total)
             for text in dict.fromkeys(w.text for w in batch):
                 if collected[text].is_complete:
-                    yield text, collected[text].finished(_name(text, len(texts)))
+                    yield text, collected[text].finished(names[text])
 
     def _windows(self, encoded: EncodedText, text: int = 0) -> list[Window]:
         room = self._window_tokens - len(encoded.prefix_ids)
@@ -120,7 +128,9 @@ class LocalModel:
                 began = time.perf_counter()
                 stats = self._forward(windows, encoded, top)
                 seconds = time.perf_counter() - began
-            self.tokens_per_second = sum(w.end - w.begin for w in windows) / max(seconds, 1e-9)
+            n_read = sum(w.end - w.begin for w in windows)
+            if n_read >= FEWEST_TIMED_TOKENS or self.tokens_per_second is None:
+                self.tokens_per_second = n_read / max(seconds, 1e-9)
             return stats
         except (torch.OutOfMemoryError, MemoryError) as error:
             if len(windows) == 1:
@@ -132,9 +142,7 @@ class LocalModel:
         return self._read(windows[:half], encoded, top) + self._read(windows[half:], encoded, top)
 
     @torch.inference_mode()
-    def _forward(
-        self, windows: list[Window], encoded: list[EncodedText], top: int
-    ) -> list[PositionStatistics]:
+    def _forward(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
         """Statistics of each window's scored tokens.
 
         Padding stands on the right and needs no mask: a causal model's earlier positions cannot see it.
@@ -159,9 +167,7 @@ class LocalModel:
         columns = []
         for name in PositionStatistics.__dataclass_fields__:
             parts = [getattr(s, name) for s in slices]
-            columns.append(
-                [None] * len(windows) if parts[0] is None else torch.cat(parts).cpu().split(counts)
-            )
+            columns.append([None] * len(windows) if parts[0] is None else torch.cat(parts).cpu().split(counts))
         return [PositionStatistics(*row) for row in zip(*columns, strict=True)]
 
 
@@ -201,8 +207,8 @@ class _Collected:
         broken = ~np.all([np.isfinite(v) for v in values], axis=0)
         if broken.any():
             raise AuditError(
-                f"The model gave no finite log-probability for {int(broken.sum())} of {len(broken)} tokens of "
-                f"{name[0].lower() + name[1:]}.",
+                f"{name} has {int(broken.sum())} of {len(broken)} tokens for which the model gave no finite "
+                "log-probability.",
                 "The weights may be damaged, or the data type too small for this model: try float32.",
             )
         scored = slice(self.encoded.first_scorable, None)
@@ -230,8 +236,8 @@ def _scored_places(window: Window, encoded: EncodedText) -> tuple[int, int]:
     return window.first_scored + shift, window.end + shift
 
 
-def _name(index: int, n_texts: int) -> str:
-    return "The text" if n_texts == 1 else f"Text {index + 1} of {n_texts}"
+def _places(n_texts: int) -> list[str]:
+    return ["The text"] if n_texts == 1 else [f"Text {i + 1} of {n_texts}" for i in range(n_texts)]
 
 
 def _context_length(model: PreTrainedModel) -> int:

@@ -43,9 +43,7 @@ def find_projection(model: PreTrainedModel) -> Projection:
         truth = whole.logits(whole.states(ids).flatten(0, 1))
         if not torch.isfinite(truth).all():
             return whole  # a broken model is reported where it is used, with the text's name
-        splits = [
-            (_error(split.logits(split.states(ids).flatten(0, 1)), truth), split) for split in _splits(model)
-        ]
+        splits = [(_error(split.logits(split.states(ids).flatten(0, 1)), truth), split) for split in _splits(model)]
     error, best = min(splits, key=lambda pair: pair[0], default=(float("inf"), whole))
     return best if error <= TOLERANCE[model.dtype] else whole
 

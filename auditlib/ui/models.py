@@ -1,0 +1,134 @@
+"""The current model: shown in the side bar, changed in a dialog, loaded once for everyone on this page."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from auditlib.core import AuditError, settings
+from auditlib.models.bundled import LANGUAGE_MODEL
+from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.ui.messages import as_text, show_error
+
+if TYPE_CHECKING:
+    from auditlib.models.local import LocalModel
+    from auditlib.models.opening import ModelShelf
+
+SOURCES = {
+    "bundled": f"The bundled model ({LANGUAGE_MODEL.name})",
+    "here": "A folder or .gguf file on the machine this page runs on",
+    "hub": "A model of the Hugging Face hub",
+}
+WARM_UP_TEXT = "The committee met on a grey morning to hear what the river had done to the lower fields. " * 12
+
+_importing = threading.Lock()
+
+
+def shelf() -> ModelShelf:
+    """The models of this process."""
+    # Importing torch takes seconds. The page draws itself first, and two threads never import it at once.
+    with _importing:
+        from auditlib.models.opening import SHELF
+    return SHELF
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> threading.Thread:
+    """Loads the bundled model behind the first page view, so that it is ready when a text has been pasted."""
+
+    def load() -> None:
+        try:
+            model = shelf().open(ModelRequest(), settings())
+            list(model.token_stats([WARM_UP_TEXT]))
+        except AuditError:
+            pass  # said on the page, if and when somebody asks for that model
+
+    thread = threading.Thread(target=load, name="warm-up", daemon=True)
+    thread.start()
+    return thread
+
+
+def current_request() -> ModelRequest:
+    """The model that this person has chosen."""
+    request: ModelRequest = st.session_state.setdefault("model_request", ModelRequest())
+    return request
+
+
+def open_current() -> LocalModel:
+    """The chosen model, loaded. Raises `AuditError`."""
+    with st.spinner("Loading the model …"):
+        return shelf().open(current_request(), settings())
+
+
+def loaded_current() -> LocalModel | None:
+    """The chosen model if it is in memory already."""
+    return shelf().loaded().get(current_request())
+
+
+def model_sidebar() -> None:
+    """Name and whereabouts of the current model, and the way to another one."""
+    request = current_request()
+    name = LANGUAGE_MODEL.name if request.source == BUNDLED else request.source
+    with st.sidebar:
+        st.caption("MODEL")
+        st.markdown(f"**{as_text(name)}**")
+        if st.session_state.get("model_facts", {}).get("request") == request:
+            st.caption(st.session_state["model_facts"]["line"])
+        if st.button("Change model", icon=":material/swap_horiz:", width="stretch"):
+            _model_dialog()
+
+
+def remember_facts(model: LocalModel) -> None:
+    """Keeps what the side bar says of a loaded model."""
+    identity = model.identity
+    line = as_text(
+        f"{identity.dtype} on {model.device} · {model.memory_bytes / 1e6:,.0f} MB · window of "
+        f"{model.context_length:,} tokens · weights {identity.weights_sha256[:10]}…"
+    )
+    st.session_state["model_facts"] = {"request": current_request(), "line": line}
+
+
+@st.dialog("Choose a model", width="medium")
+def _model_dialog() -> None:
+    with st.spinner("Looking at this machine …"):
+        shelf()
+    from auditlib.models.opening import available_devices, available_dtypes
+
+    now = current_request()
+    kind = st.radio("Which model", list(SOURCES), format_func=SOURCES.__getitem__, index=_kind_index(now.source))
+    source, revision = BUNDLED, ""
+    if kind == "here":
+        source = st.text_input("Folder or .gguf file", value="" if now.source == BUNDLED else now.source)
+        st.caption("Weights as safetensors or GGUF. Pickled weights and code that comes with a model are never run.")
+    elif kind == "hub":
+        source = st.text_input("Hub id", placeholder="owner/name", value="" if now.source == BUNDLED else now.source)
+        revision = st.text_input("Revision (optional)", value=now.revision or "")
+        st.caption("The model is fetched to this machine. Your texts are not sent anywhere.")
+    with st.expander("Device, data type, expected hash"):
+        device = st.selectbox("Device", [AUTO, *available_devices()], format_func=_auto_label)
+        dtypes = available_dtypes(available_devices()[0] if device == AUTO else device)
+        dtype = st.selectbox("Data type", [AUTO, *dtypes], format_func=_auto_label)
+        sha256 = st.text_input("Expected SHA-256 of the weights (optional)", value=now.sha256 or "")
+    if st.button("Use this model", type="primary"):
+        request = ModelRequest(source.strip(), device, dtype, revision.strip() or None, sha256.strip() or None)
+        try:
+            with st.spinner("Loading the model …"):
+                model = shelf().open(request, settings())
+        except AuditError as error:
+            show_error(error)
+            return
+        st.session_state["model_request"] = request
+        remember_facts(model)
+        st.rerun()
+
+
+def _kind_index(source: str) -> int:
+    if source == BUNDLED:
+        return 0
+    return 1 if source.startswith(("/", ".", "~")) or source.endswith(".gguf") else 2
+
+
+def _auto_label(value: str) -> str:
+    return "Chosen for this machine" if value == AUTO else value

@@ -1,0 +1,34 @@
+"""One text under one model: every token's log-probability, the bottom k% marked, and what the scores are."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from auditlib.core import AuditError
+from auditlib.ui.inspect_result import show_result
+from auditlib.ui.messages import show_error
+from auditlib.ui.reading import read_document
+from auditlib.ui.text_source import chosen_document, text_source
+
+st.title("Inspect")
+st.markdown(
+    "Paste or upload a text and see, word by word, how well the model foresaw it. "
+    "Texts that a model was trained on tend to hold few words that surprise it."
+)
+
+text_source()
+if st.button("Read this text", type="primary", icon=":material/play_arrow:"):
+    st.session_state.pop("inspection", None)
+    try:
+        st.session_state["inspection"] = read_document(chosen_document())
+    except AuditError as error:
+        show_error(error)
+
+if "inspection" in st.session_state:
+    show_result(st.session_state["inspection"])
+else:
+    st.info(
+        "Nothing has been read yet. Bring a paragraph or a few pages, or try one of the examples above. "
+        "Reading happens on this machine; nothing is sent anywhere.",
+        icon=":material/lightbulb:",
+    )
