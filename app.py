@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
-from auditlib.ui.models import model_sidebar, warm_up
+from auditlib.ui.models import model_sidebar, show_model_facts, warm_up
 
-st.set_page_config(page_title="Pretraining Audit", page_icon=":material/policy:", layout="wide")
+st.set_page_config(
+    page_title="Pretraining Audit", page_icon=str(Path(__file__).parent / "assets" / "icon.svg"), layout="wide"
+)
 page = st.navigation(
     {
         "Look": [
-            st.Page("pages/inspect.py", title="Inspect", icon=":material/visibility:", default=True),
+            st.Page(
+                "pages/inspect_text.py", title="Inspect", url_path="inspect", icon=":material/visibility:", default=True
+            ),
             st.Page("pages/method.py", title="Method", icon=":material/menu_book:"),
         ]
     }
 )
 warm_up()
-model_sidebar()
+facts = model_sidebar()
 page.run()
+show_model_facts(facts)

@@ -87,8 +87,8 @@ def score(
                 _print_table(target, documents, readings)
     except AuditError as error:
         _stop(error)
-    for error in errors:
-        said.print(f"[bold red]Not scored:[/] {_plain(error)}", soft_wrap=True)
+    for problem in errors:
+        said.print(f"[bold red]Not scored:[/] {_plain(problem)}", soft_wrap=True)
     if errors:
         raise typer.Exit(1)
 

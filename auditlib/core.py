@@ -142,10 +142,14 @@ class TargetModel(Protocol):
     """A model under audit, wherever it runs."""
 
     @property
-    def identity(self) -> ModelIdentity: ...
+    def identity(self) -> ModelIdentity:
+        """Exactly which model this is."""
+        ...
 
     @property
-    def capabilities(self) -> frozenset[Capability]: ...
+    def capabilities(self) -> frozenset[Capability]:
+        """What it can give."""
+        ...
 
     @property
     def context_length(self) -> int:

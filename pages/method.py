@@ -37,8 +37,8 @@ st.table(
 st.subheader("What this cannot show")
 st.markdown(
     """
-A score is statistical evidence about a model; it does not show that anything was copied. One score of one text says little: easy prose
-scores like known prose, and short texts scatter widely. It begins to mean something when it is compared with texts of
-the same kind, length and time whose origin is known.
+A score is statistical evidence about a model; it does not show that anything was copied. One score of one text says
+little: easy prose scores like known prose, and short texts scatter widely. It begins to mean something when it is
+compared with texts of the same kind, length and time whose origin is known.
 """
 )

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from auditlib.core import AuditError
 
 FEWEST_SCORED_TOKENS = 2
+BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # how SentencePiece vocabularies write a single byte
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,9 @@ class TextEncoder:
         encoding = self._tokenizer.encode(text)
         special = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
         first, last = (special[0], special[-1] + 1) if len(special) else (len(encoding.ids), len(encoding.ids))
-        start, end = _gapless(encoding.offsets[first:last], text)
+        start, end = self._spans_by_bytes(encoding.tokens[first:last], text) or _gapless(
+            encoding.offsets[first:last], text
+        )
         encoded = EncodedText(
             prefix_ids=tuple(encoding.ids[:first]),
             token_ids=np.array(encoding.ids[first:last], dtype=np.int32),
@@ -99,13 +102,29 @@ class TextEncoder:
         piece = self._tokenizer.id_to_token(token_id)
         if piece is None:
             return f"[unused {token_id}]"  # vocabularies are often padded past the tokenizer's last entry
-        if token_id in self._added_ids:
+        if token_id in self._added_ids and not BYTE_PIECE.fullmatch(piece):
             return str(piece)
         raw = self._piece_bytes(piece)
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
             return " ".join(f"0x{byte:02X}" for byte in raw)
+
+    def _spans_by_bytes(self, pieces: list[str], text: str) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """Spans counted from the bytes that the pieces stand for; None where these are not the text's own bytes.
+
+        Exact where it can be had: what byte-level tokenizers report loses the spaces that they trim.
+        """
+        if not self._is_byte_level:
+            return None
+        raw = [self._piece_bytes(piece) for piece in pieces]
+        if b"".join(raw) != text.encode("utf-8"):
+            return None  # something was normalized on the way
+        code_points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+        bytes_per_character = 1 + sum((code_points >= limit).astype(np.int64) for limit in (0x80, 0x800, 0x10000))
+        character_of_byte = np.repeat(np.arange(len(text), dtype=np.int32), bytes_per_character)
+        stop = np.cumsum([len(piece) for piece in raw])
+        return character_of_byte[np.concatenate([[0], stop[:-1]])], character_of_byte[stop - 1] + 1
 
     @cached_property
     def _added_ids(self) -> frozenset[int]:
@@ -117,7 +136,7 @@ class TextEncoder:
         return decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
 
     def _piece_bytes(self, piece: str) -> bytes:
-        if match := re.fullmatch(r"<0x([0-9A-Fa-f]{2})>", piece):
+        if match := BYTE_PIECE.fullmatch(piece):
             return bytes([int(match[1], 16)])
         if self._is_byte_level:
             table = _byte_of_letter()

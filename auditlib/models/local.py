@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -176,13 +177,13 @@ class _Collected:
     """A text's statistics while its windows come in, in whatever order."""
 
     encoded: EncodedText
-    columns: dict[str, NDArray[np.generic]]
+    columns: dict[str, NDArray[Any]]
     n_missing: int
 
     @classmethod
     def of(cls, encoded: EncodedText, top: int) -> _Collected:
         n = encoded.n_scorable
-        columns: dict[str, NDArray[np.generic]] = {
+        columns: dict[str, NDArray[Any]] = {
             name: np.full(n, np.nan, dtype=np.float32) for name in ("logprob", "expected", "variance")
         }
         columns["rank"] = np.zeros(n, dtype=np.int32)

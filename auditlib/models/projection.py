@@ -66,7 +66,8 @@ def reads_left_to_right(model: PreTrainedModel, projection: Projection) -> bool:
 def _probe_ids(model: PreTrainedModel) -> Tensor:
     vocabulary = model.get_input_embeddings().weight.shape[0]
     ids = torch.arange(1, 2 * PROBE_TOKENS + 1) * 7919 % vocabulary
-    return ids.view(2, PROBE_TOKENS).to(model.device)
+    device: torch.device = model.device
+    return torch.as_tensor(ids.view(2, PROBE_TOKENS), device=device)
 
 
 def _error(a: Tensor, b: Tensor) -> float:
@@ -84,7 +85,8 @@ def _splits(model: PreTrainedModel) -> list[Projection]:
     config = model.config.get_text_config()
 
     def states(ids: Tensor) -> Tensor:
-        return body(input_ids=ids, use_cache=False).last_hidden_state
+        hidden: Tensor = body(input_ids=ids, use_cache=False).last_hidden_state
+        return hidden
 
     def after(change: Callable[[Tensor], Tensor]) -> Projection:
         return Projection(states, lambda hidden: change(head(hidden).float()), is_sliced=True)

@@ -33,7 +33,7 @@ def windows_of(
     if window_tokens < 2:
         raise ValueError(f"a window needs 2 tokens or more, not {window_tokens}")
     # A window whose first token nothing precedes cannot score it, so at least one token must be shared.
-    stride = min(max(1, round(window_tokens * (1 - overlap))), window_tokens - 1)
+    stride = min(window_tokens - int(window_tokens * overlap), window_tokens - 1)
     windows = []
     begin, scored = 0, first_scorable
     while scored < n_tokens:

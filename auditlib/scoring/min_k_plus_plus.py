@@ -16,7 +16,7 @@ def standardized_logprob(stats: TokenStats) -> NDArray[np.float32]:
     """
     if stats.expected is None or stats.variance is None:
         raise ValueError("the model gave no expected log-probability or variance")
-    return (stats.logprob - stats.expected) / np.sqrt(stats.variance)
+    return np.asarray((stats.logprob - stats.expected) / np.sqrt(stats.variance), dtype=np.float32)
 
 
 @score(

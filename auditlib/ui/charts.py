@@ -37,7 +37,13 @@ def logprob_histogram(logprob: NDArray[np.float32], marked: NDArray[np.bool_], k
     cut = float(logprob[marked].max())
     figure.add_vline(x=cut, line_dash="dash", line_color=NEUTRAL)
     figure.add_annotation(
-        x=cut, y=1, yref="paper", yanchor="bottom", showarrow=False, text=f"cut at {cut:.2f} nats".replace("-", "−")
+        x=cut,
+        y=0.97,
+        yref="paper",
+        xanchor="right",
+        xshift=-6,
+        showarrow=False,
+        text=f"cut at {cut:.2f} nats".replace("-", "−"),
     )
     figure.update_layout(barmode="stack")
     return _framed(figure, "log-probability (nats)", "tokens")
@@ -47,7 +53,7 @@ def running_logprob(logprob: NDArray[np.float32], marked: NDArray[np.bool_], k: 
     """Log-probability along the text (nats): a centred running mean, and the bottom k% as points."""
     positions = np.arange(len(logprob))
     figure = go.Figure()
-    figure.add_scattergl(
+    figure.add_scatter(
         x=positions[marked],
         y=logprob[marked],
         mode="markers",
@@ -55,7 +61,7 @@ def running_logprob(logprob: NDArray[np.float32], marked: NDArray[np.bool_], k: 
         marker={"size": 5, "color": MARKED, "symbol": "diamond"},
         hovertemplate="token %{x}: %{y:.2f} nats<extra></extra>",
     )
-    figure.add_scattergl(
+    figure.add_scatter(
         x=positions,
         y=running_mean(logprob, RUNNING_WINDOW),
         mode="lines",

@@ -36,8 +36,8 @@ def _answer(inspection: Inspection) -> None:
     stats = inspection.reading.stats
     st.subheader(as_text(inspection.document.title))
     st.markdown(
-        f"**{as_text(inspection.identity.name)} read {stats.n_tokens:,} tokens and was, on average, as unsure of each as among "
-        f"{perplexity(stats.logprob):,.1f} equally likely ones** (its perplexity). "
+        f"**{as_text(inspection.identity.name)} read {stats.n_tokens:,} tokens and was, on average, as unsure "
+        f"of each as among {perplexity(stats.logprob):,.1f} equally likely ones** (its perplexity). "
         "This is one text without a comparison: by itself it cannot tell whether the model was trained on it."
     )
 

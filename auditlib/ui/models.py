@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from auditlib.core import AuditError, settings
 from auditlib.models.bundled import LANGUAGE_MODEL
@@ -64,30 +65,37 @@ def open_current() -> LocalModel:
 
 def loaded_current() -> LocalModel | None:
     """The chosen model if it is in memory already."""
+    if warm_up().is_alive():
+        return None  # torch may still be on its way in; the page does not wait for it
     return shelf().loaded().get(current_request())
 
 
-def model_sidebar() -> None:
-    """Name and whereabouts of the current model, and the way to another one."""
+def model_sidebar() -> DeltaGenerator:
+    """Name of the current model and the way to another one; returns the place for `show_model_facts`."""
     request = current_request()
     name = LANGUAGE_MODEL.name if request.source == BUNDLED else request.source
     with st.sidebar:
         st.caption("MODEL")
         st.markdown(f"**{as_text(name)}**")
-        if st.session_state.get("model_facts", {}).get("request") == request:
-            st.caption(st.session_state["model_facts"]["line"])
+        place = st.empty()
         if st.button("Change model", icon=":material/swap_horiz:", width="stretch"):
             _model_dialog()
+    return place
 
 
-def remember_facts(model: LocalModel) -> None:
-    """Keeps what the side bar says of a loaded model."""
+def show_model_facts(place: DeltaGenerator) -> None:
+    """Fills `place` with what is known of the current model, once it is loaded."""
+    model = loaded_current()
+    if model is None:
+        place.caption("loaded when first needed")
+        return
     identity = model.identity
-    line = as_text(
-        f"{identity.dtype} on {model.device} · {model.memory_bytes / 1e6:,.0f} MB · window of "
-        f"{model.context_length:,} tokens · weights {identity.weights_sha256[:10]}…"
+    place.caption(
+        as_text(
+            f"{identity.dtype} on {model.device} · {model.memory_bytes / 1e6:,.0f} MB · window of "
+            f"{model.context_length:,} tokens · weights {identity.weights_sha256[:10]}…"
+        )
     )
-    st.session_state["model_facts"] = {"request": current_request(), "line": line}
 
 
 @st.dialog("Choose a model", width="medium")
@@ -115,12 +123,11 @@ def _model_dialog() -> None:
         request = ModelRequest(source.strip(), device, dtype, revision.strip() or None, sha256.strip() or None)
         try:
             with st.spinner("Loading the model …"):
-                model = shelf().open(request, settings())
+                shelf().open(request, settings())
         except AuditError as error:
             show_error(error)
             return
         st.session_state["model_request"] = request
-        remember_facts(model)
         st.rerun()
 
 

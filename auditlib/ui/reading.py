@@ -11,7 +11,7 @@ from auditlib.core import Capability, Document, ModelIdentity
 from auditlib.scoring import Reading, read_texts
 from auditlib.ui.heatmap import heatmap_payload
 from auditlib.ui.messages import duration
-from auditlib.ui.models import open_current, remember_facts
+from auditlib.ui.models import open_current
 
 ALTERNATIVES_SHOWN = 5
 
@@ -32,7 +32,6 @@ class Inspection:
 def read_document(document: Document) -> Inspection:
     """Reads `document` with the current model, as it stands and in lower case. Raises `AuditError`."""
     model = open_current()
-    remember_facts(model)
     n_tokens = 2 * model.tokens_to_read(document.text, document.source_name)
     rate = model.tokens_per_second
     expected = f", about {duration(n_tokens / rate)}" if rate else ""

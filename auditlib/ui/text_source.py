@@ -13,23 +13,20 @@ from auditlib.ui.models import loaded_current
 
 EXAMPLES_FOLDER = Path(__file__).parents[2] / "assets" / "examples"
 EXAMPLES = {
-    "Famous opening": EXAMPLES_FOLDER / "pride-and-prejudice.txt",
-    "Never published": EXAMPLES_FOLDER / "lock-keeper.txt",
+    "a famous opening": EXAMPLES_FOLDER / "pride-and-prejudice.txt",
+    "an unpublished story": EXAMPLES_FOLDER / "lock-keeper.txt",
 }
 PASTED, UPLOADED = "Paste", "Upload"
 
 
 def text_source() -> None:
     """Draws the input; `chosen_document` gives what was put in."""
-    columns = st.columns([2, 1, 1], vertical_alignment="bottom")
+    columns = st.columns(3, vertical_alignment="bottom")
+    st.session_state.setdefault("text_way", PASTED)
     with columns[0]:
-        way = st.segmented_control(
-            "Bring a text", [PASTED, UPLOADED], default=PASTED, key="text_way", label_visibility="collapsed"
-        )
+        way = st.segmented_control("Bring a text", [PASTED, UPLOADED], key="text_way", label_visibility="collapsed")
     for column, (name, file) in zip(columns[1:], EXAMPLES.items(), strict=True):
-        column.button(
-            f"Example: {name.lower()}", on_click=_take_example, args=(file,), width="stretch", icon=":material/science:"
-        )
+        column.button(f"Try {name}", on_click=_take_example, args=(file,), width="stretch", icon=":material/science:")
     if way == UPLOADED:
         st.file_uploader(f"A text file ({', '.join(SUFFIXES)})", key="text_file")
     else:
@@ -71,7 +68,7 @@ def _say_size() -> None:
     except AuditError:
         return
     line = f"{len(document.text.split()):,} words"
-    model = loaded_current() if "inspection" in st.session_state or "model_facts" in st.session_state else None
+    model = loaded_current()
     if model is not None and model.tokens_per_second:
         try:
             n_tokens = 2 * model.tokens_to_read(document.text)

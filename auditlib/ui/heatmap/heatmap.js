@@ -326,9 +326,9 @@ function drawLegend(legend, colourBy) {
     swatch.className = "swatch";
     const block = document.createElement("i");
     block.className = `l${levels ? levels[i] : i}`;
-    const label = i < edges.length ? edges[i] : edges[i - 1];
-    const sign = (colourBy === "rank") === (i < edges.length) ? "≤" : i < edges.length ? "≥" : "<";
-    swatch.append(block, `${colourBy === "rank" && i === edges.length ? ">" : sign} ${String(whole(label)).replace("-", "−")}`);
+    const [upTo, beyond] = colourBy === "rank" ? ["≤", ">"] : ["≥", "<"];
+    const label = i < edges.length ? `${upTo} ${whole(edges[i])}` : `${beyond} ${whole(edges[i - 1])}`;
+    swatch.append(block, label.replace("-", "−"));
     swatches.append(swatch);
   }
   const sample = document.createElement("span");

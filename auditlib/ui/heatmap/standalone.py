@@ -21,7 +21,7 @@ PAGE = """<!doctype html>
 :root {{ --st-text-color: #1b2430; --st-background-color: #ffffff; --st-secondary-background-color: #f3f5f8;
   --st-border-color: #c9d0d9; --st-primary-color: #1f5a94; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --st-text-color: #e4e9f0; --st-background-color: #11161d;
-  --st-secondary-background-color: #1b222c; --st-border-color: #3a4452; --st-primary-color: #7db4ea; }} }}
+  --st-secondary-background-color: #1b222c; --st-border-color: #3a4452; --st-primary-color: #3f81c4; }} }}
 body {{ max-width: 62rem; margin: 1.5rem auto; padding: 0 1rem; font-family: system-ui, sans-serif;
   color: var(--st-text-color); background: var(--st-background-color); }}
 h1 {{ font-size: 1.3rem; }}
