@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
@@ -13,6 +14,9 @@ from auditlib.core import Settings, settings
 from auditlib.models.local import LocalModel
 from auditlib.models.opening import load_model
 from auditlib.models.request import ModelRequest
+
+# Small models are faster on one thread, and on a busy machine two threads wait for each other.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

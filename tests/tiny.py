@@ -47,7 +47,8 @@ def byte_level_tokenizer(trim_offsets: bool = False, normalizer: normalizers.Nor
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=trim_offsets)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     tokenizer.train_from_iterator(
-        CORPUS, trainers.BpeTrainer(vocab_size=400, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+        CORPUS,
+        trainers.BpeTrainer(vocab_size=400, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False),
     )
     return tokenizer
 

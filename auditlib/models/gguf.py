@@ -18,14 +18,17 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from auditlib.core import AuditError, library_versions
 from auditlib.models.folders import read_json
-from auditlib.models.hashes import file_sha256
+from auditlib.models.hashes import check_sha256, file_sha256
 
 GGUF_MAGIC = b"GGUF"
 MANIFEST = "converted.json"
 
 
-def gguf_folder(file: Path, home: Path) -> tuple[Path, str]:
-    """The folder that stands for `file`, made now if need be, and the file's SHA-256."""
+def gguf_folder(file: Path, home: Path, expected_sha256: str | None = None) -> tuple[Path, str]:
+    """The folder that stands for `file`, made now if need be, and the file's SHA-256.
+
+    A file with another hash than the expected one is refused before anything in it is read.
+    """
     try:
         with file.open("rb") as stream:
             magic = stream.read(len(GGUF_MAGIC))
@@ -39,6 +42,7 @@ def gguf_folder(file: Path, home: Path) -> tuple[Path, str]:
             "Fetch it again from where it was published.",
         )
     digest = file_sha256(file)
+    check_sha256(digest, expected_sha256, f"The file {file.name}")
     folder = home / "models" / f"gguf-{digest[:24]}"
     if not is_converted(folder, digest):
         _convert(file, digest, folder)

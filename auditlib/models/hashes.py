@@ -5,6 +5,8 @@ from __future__ import annotations
 from hashlib import file_digest, sha256
 from pathlib import Path
 
+from auditlib.core import AuditError
+
 
 def weights_sha256(weights: list[Path]) -> str:
     """SHA-256 of the one weight file; of several, the SHA-256 over their `name digest` lines in name order."""
@@ -18,3 +20,13 @@ def file_sha256(file: Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
     with file.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
+
+
+def check_sha256(found: str, expected: str | None, what: str) -> None:
+    """`AuditError` where `expected` is given and `found` is another. `what` is what was hashed, for people."""
+    if expected is not None and found != expected.strip().lower():
+        raise AuditError(
+            f"{what} is not the one expected: its SHA-256 is {found[:16]}… and should be "
+            f"{expected.strip().lower()[:16]}….",
+            "Do not use it. Delete it and fetch it again from a source that you trust, or correct the expected hash.",
+        )

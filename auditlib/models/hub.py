@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from httpx2 import HTTPError
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
-    HfHubHTTPError,
     HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
@@ -39,7 +39,7 @@ def hub_folder(hub_id: str, revision: str | None, home: Path) -> tuple[Path, str
             f"The hub has no model {hub_id!r}{at} that may be read from here.",
             "Check the name; for a gated model accept its terms on the hub and set HF_TOKEN, then try again.",
         ) from error
-    except (HfHubHTTPError, OSError) as error:
+    except (HTTPError, OSError, ValueError, TypeError, KeyError) as error:  # away, or answering nonsense
         return _fetched_before(hub_id, revision, cache, error)
 
 
@@ -50,7 +50,7 @@ def _fetched_before(hub_id: str, revision: str | None, cache: Path, error: Excep
         )
     except (LocalEntryNotFoundError, OSError, ValueError):
         raise AuditError(
-            f"The model hub cannot be reached, and {hub_id} was not fetched before.",
+            f"The model hub cannot be reached or gives no answer that makes sense, and {hub_id} was not fetched before.",
             "Check the connection, or give a folder or .gguf file on this machine, or use the bundled model.",
         ) from error
     return folder, folder.name

@@ -18,7 +18,7 @@ from auditlib.models.bundled import LANGUAGE_MODEL, bundled_file
 from auditlib.models.encoding import TextEncoder
 from auditlib.models.folders import check_model_folder
 from auditlib.models.gguf import gguf_folder
-from auditlib.models.hashes import weights_sha256
+from auditlib.models.hashes import check_sha256, weights_sha256
 from auditlib.models.hub import hub_folder
 from auditlib.models.local import LocalModel
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
@@ -88,12 +88,7 @@ def load_model(request: ModelRequest, settings: Settings) -> LocalModel:
     folder, known_sha256, revision, name = _resolved(request, settings.home_folder)
     weights = check_model_folder(folder)
     digest = known_sha256 or weights_sha256(weights)
-    if request.sha256 is not None and digest != request.sha256.strip().lower():
-        raise AuditError(
-            f"The weights of {name} are not the ones asked for: their SHA-256 is {digest[:16]}… and not "
-            f"{request.sha256.strip().lower()[:16]}….",
-            "Fetch the model again from a source that you trust, or correct the expected hash.",
-        )
+    check_sha256(digest, request.sha256, f"The weights of {name}")
     encoder = _load_encoder(folder, name)
     model = _load_weights(folder, name, sum(f.stat().st_size for f in weights), DTYPES[dtype], device)
     if encoder.vocabulary_size > model.get_input_embeddings().weight.shape[0]:
@@ -118,28 +113,24 @@ def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str 
     """Folder, weights' hash where it is known already, hub revision, and a name for people."""
     source = request.source.strip()
     if source == BUNDLED:
-        folder, digest = gguf_folder(bundled_file(LANGUAGE_MODEL, home), home)
-        if digest != LANGUAGE_MODEL.sha256:
-            raise AuditError(
-                f"The bundled model's file was changed: its SHA-256 is {digest[:16]}… and should be "
-                f"{LANGUAGE_MODEL.sha256[:16]}….",
-                "Delete that file's folder under `models` in the data folder and run `make run` again.",
-            )
+        folder, digest = gguf_folder(bundled_file(LANGUAGE_MODEL, home), home, LANGUAGE_MODEL.sha256)
         return folder, digest, None, LANGUAGE_MODEL.name
     path = Path(source).expanduser()
     if "\0" in source or not source:
         raise AuditError("No model was named.", "Give a folder, a .gguf file or a hub id (owner/name).")
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
-    except OSError:
-        is_folder = is_file = False
+    except OSError as error:
+        raise AuditError(
+            f"{source[:80]}… cannot be opened ({error.strerror}).", "Check the path: the page's own machine is meant."
+        ) from error
     if is_file and path.suffix.lower() != ".gguf":
         raise AuditError(
             f"{path.name} is a file, and the only single file that holds a whole model is a .gguf.",
             "Give the folder that the file lies in, or a .gguf file.",
         )
     if is_file or path.suffix.lower() == ".gguf":
-        folder, digest = gguf_folder(path, home)
+        folder, digest = gguf_folder(path, home, request.sha256)
         return folder, digest, None, path.stem
     if is_folder or not HUB_ID.fullmatch(source):
         return path, None, None, path.resolve().name

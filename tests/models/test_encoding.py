@@ -112,7 +112,9 @@ def test_truncation_and_padding_left_on_by_others_have_no_effect() -> None:
     tokenizer.enable_truncation(3)
     tokenizer.enable_padding(length=50)
     text = "Nothing in the minutes said who had opened the window."
-    assert len(TextEncoder(tokenizer).encode(text).token_ids) == len(TextEncoder(byte_level_tokenizer()).encode(text).token_ids)
+    assert len(TextEncoder(tokenizer).encode(text).token_ids) == len(
+        TextEncoder(byte_level_tokenizer()).encode(text).token_ids
+    )
 
 
 @pytest.mark.parametrize("tokenizer_name", ["byte level", "llama"])

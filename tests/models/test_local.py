@@ -8,7 +8,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from tests.tiny import HARD_TEXTS, build, byte_level_tokenizer, gpt2_config, identity_of, llama_config, llama_tokenizer, local_model
+from tests.tiny import (
+    HARD_TEXTS,
+    build,
+    byte_level_tokenizer,
+    gpt2_config,
+    identity_of,
+    llama_config,
+    llama_tokenizer,
+    local_model,
+)
 from tokenizers import Tokenizer
 from transformers import BertConfig, GPTNeoXConfig, PretrainedConfig
 
@@ -25,7 +34,11 @@ MODELS: dict[str, tuple[PretrainedConfig, Callable[[], Tokenizer]]] = {
     "gpt2": (gpt2_config(context=512), byte_level_tokenizer),
     "gpt-neox": (
         GPTNeoXConfig(
-            vocab_size=400, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+            vocab_size=400,
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
             max_position_embeddings=512,
         ),
         byte_level_tokenizer,
@@ -174,7 +187,9 @@ def test_token_of_no_probability_is_an_error_and_not_minus_infinity() -> None:
 
 
 def test_model_that_looks_ahead_is_refused() -> None:
-    config = BertConfig(vocab_size=400, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
+    config = BertConfig(
+        vocab_size=400, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48
+    )
     with pytest.raises(AuditError, match="not a left-to-right language model"):
         LocalModel(build(config), TextEncoder(byte_level_tokenizer()), identity_of("bert"))
 

@@ -15,7 +15,10 @@ def test_long_text_is_read_in_windows_that_overlap_by_half() -> None:
 
 
 @given(
-    n=st.integers(1, 300), first=st.integers(0, 1), window=st.integers(2, 64), overlap=st.floats(0, 0.95, exclude_max=True)
+    n=st.integers(1, 300),
+    first=st.integers(0, 1),
+    window=st.integers(2, 64),
+    overlap=st.floats(0, 0.95, exclude_max=True),
 )
 def test_each_token_is_scored_once_in_the_earliest_window_that_holds_it(
     n: int, first: int, window: int, overlap: float
