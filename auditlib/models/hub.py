@@ -31,8 +31,9 @@ def hub_folder(hub_id: str, revision: str | None, home: Path) -> tuple[Path, str
     try:
         info = HfApi().model_info(hub_id, revision=revision, timeout=ANSWER_TIMEOUT_SECONDS)
         _check_files(hub_id, [sibling.rfilename for sibling in info.siblings or []])
-        folder = snapshot_download(hub_id, revision=info.sha, cache_dir=cache, allow_patterns=WANTED)
-        return Path(folder), str(info.sha)
+        # Asked for by its own name, not by its commit, so that the same name finds it again without the hub.
+        folder = Path(snapshot_download(hub_id, revision=revision, cache_dir=cache, allow_patterns=WANTED))
+        return folder, folder.name
     except (RepositoryNotFoundError, HFValidationError, GatedRepoError, RevisionNotFoundError) as error:
         at = f" at revision {revision!r}" if revision else ""
         raise AuditError(
@@ -50,7 +51,7 @@ def _fetched_before(hub_id: str, revision: str | None, cache: Path, error: Excep
         )
     except (LocalEntryNotFoundError, OSError, ValueError):
         raise AuditError(
-            f"The model hub cannot be reached or gives no answer that makes sense, and {hub_id} was not fetched before.",
+            f"The model hub cannot be reached or does not answer as it should, and {hub_id} was not fetched before.",
             "Check the connection, or give a folder or .gguf file on this machine, or use the bundled model.",
         ) from error
     return folder, folder.name

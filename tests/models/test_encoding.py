@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.tiny import HARD_TEXTS, byte_level_tokenizer, llama_tokenizer
 from tokenizers import Tokenizer, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from auditlib.core import AuditError
 from auditlib.models.encoding import TextEncoder
+from tests.tiny import HARD_TEXTS, byte_level_tokenizer, llama_tokenizer
 
 TOKENIZERS = {
     "byte level": byte_level_tokenizer(),

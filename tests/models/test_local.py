@@ -8,6 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
+from transformers import BertConfig, GPTNeoXConfig, PretrainedConfig
+
+from auditlib.core import AuditError, TokenStats
+from auditlib.models.encoding import TextEncoder
+from auditlib.models.local import LocalModel
 from tests.tiny import (
     HARD_TEXTS,
     build,
@@ -18,12 +24,6 @@ from tests.tiny import (
     llama_tokenizer,
     local_model,
 )
-from tokenizers import Tokenizer
-from transformers import BertConfig, GPTNeoXConfig, PretrainedConfig
-
-from auditlib.core import AuditError, TokenStats
-from auditlib.models.encoding import TextEncoder
-from auditlib.models.local import LocalModel
 
 SENTENCE = "The ferry was late, and nobody on the quay was surprised. "
 RAGGED_TEXTS = [SENTENCE * n for n in (1, 3, 2)] + HARD_TEXTS
@@ -226,7 +226,7 @@ def test_one_window_that_does_not_fit_is_said_in_words(monkeypatch: pytest.Monke
 @pytest.mark.bundled
 def test_bundled_model_equals_plain_log_softmax(bundled_model: LocalModel) -> None:
     texts = [
-        "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a wife.",
+        "It is a truth universally acknowledged, that a single man in possession of a good fortune must want a wife.",
         HARD_TEXTS[0],
         SENTENCE * 4,
     ]

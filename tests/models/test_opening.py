@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.tiny import gpt2_config, llama_config, save_folder
 
 from auditlib.core import AuditError, Settings
 from auditlib.models.hashes import file_sha256
 from auditlib.models.opening import ModelShelf, available_devices, available_dtypes, load_model
 from auditlib.models.request import ModelRequest
+from tests.tiny import gpt2_config, llama_config, save_folder
 
 TEXT = "The ferry was late, and nobody on the quay was surprised."
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.tiny import build, gpt2_config, llama_config
 from transformers import CohereConfig, Gemma2Config, GraniteConfig, OPTConfig, PretrainedConfig
 
 from auditlib.models.projection import find_projection, reads_left_to_right
+from tests.tiny import build, gpt2_config, llama_config
 
 SIZES = {
     "vocab_size": 400,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ def test_each_token_is_scored_once_in_the_earliest_window_that_holds_it(
     for w in windows:
         assert w.end - w.begin <= window
         assert w.first_scored > w.begin or (w.begin == 0 and first == 0)
-    for earlier, later in zip(windows, windows[1:], strict=False):
+    for earlier, later in pairwise(windows):
         assert later.first_scored == earlier.end
 
 

@@ -1,0 +1,120 @@
+"""A served page and a real Chromium, as a person at the next desk has them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
+
+from tests.get_browser import installed_browser
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Server:
+    url: str
+    process: subprocess.Popen[bytes]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=installed_browser(), args=CHROMIUM_ARGUMENTS)
+        except PlaywrightError as error:
+            if os.environ.get("CI") == "true":
+                raise
+            pytest.skip(f"no Chromium could be started: {error.message.splitlines()[0]}")
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[..., Server]]:
+    """Starts the app as `make run` does, with other environment variables where given."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(**environment: str) -> Server:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                with urlopen(f"{url}/_stcore/health", timeout=2) as answer:  # noqa: S310  our own server
+                    if answer.status == 200:
+                        return Server(url, process)
+            except (URLError, OSError):
+                time.sleep(0.2)
+        raise RuntimeError("the page did not come up")
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def server(serve: Callable[..., Server]) -> Server:
+    return serve()
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
+    """A tab of its own, that fails the test if anything in it throws or asks another machine for anything."""
+    contexts = []
+    trouble: list[str] = []
+
+    def open_at(url: str) -> Page:
+        context = browser.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
+        context.set_default_timeout(90_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: trouble.append(f"thrown: {error}"))
+        page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((url, "data:", "blob:", "file:"))
+                else trouble.append(f"asked for {request.url}")
+            ),
+        )
+        page.goto(url)
+        return page
+
+    yield open_at
+    for context in contexts:
+        context.close()
+    assert not trouble
