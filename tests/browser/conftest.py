@@ -14,7 +14,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.get_browser import installed_browser
@@ -30,6 +30,9 @@ CHROMIUM_ARGUMENTS = [
     "--no-first-run",
 ]
 START_SECONDS = 60
+PATIENCE_MS = 90_000  # a busy machine may take long to import torch; nothing here measures time
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def new_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
 
     def open_at(url: str) -> Page:
         context = browser.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
-        context.set_default_timeout(90_000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: trouble.append(f"thrown: {error}"))
