@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -181,7 +182,7 @@ def _print_table(target: LocalModel, documents: list[Document], readings: list[R
     for document, reading in zip(documents, readings, strict=True):
         values = all_scores(reading, target.capabilities).values()
         table.add_row(
-            _plain_text(document.source_name),
+            escape(document.source_name),
             f"{reading.stats.n_tokens:,}",
             *("–" if value is None else f"{value:.4g}" for value in values),
             f"{perplexity(reading.stats.logprob):.4g}",
@@ -205,16 +206,11 @@ def _write_tokens(file: Path, target: LocalModel, documents: list[Document], rea
         table.to_parquet(file, index=False)
     except OSError as error:
         raise AuditError(f"{file} cannot be written ({error.strerror or error}).", "Choose another place.") from error
-    said.print(f"Wrote {len(table):,} tokens to {_plain_text(str(file))}.")
+    said.print(f"Wrote {len(table):,} tokens to {escape(str(file))}.")
 
 
 def _plain(error: AuditError) -> str:
-    return _plain_text(f"{error.wrong} {error.remedy}")
-
-
-def _plain_text(text: str) -> str:
-    """Text of strangers, with nothing that rich would read as markup."""
-    return text.replace("[", r"\[")
+    return escape(f"{error.wrong} {error.remedy}")
 
 
 def _stop(error: AuditError) -> None:
