@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object, text: str | None = None) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], input=text)
+    result = CliRunner(env={"COLUMNS": "400"}).invoke(app, [str(a) for a in arguments], input=text)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, result.stdout, " ".join(result.stderr.split())
 
@@ -50,7 +50,8 @@ def test_table_names_each_text(file: Path, model: str) -> None:
     other.write_text(TEXT * 2)
     code, out, _ = run("score", file, other, "--model", model)
     assert code == 0
-    assert "[bold]other" in "".join(out.split())
+    assert "[bold]other.md" in out
+    assert "text.txt" in out
     assert "Min-K%++" in out
 
 
