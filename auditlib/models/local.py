@@ -21,7 +21,7 @@ from auditlib.models.windows import Window, batches_of, windows_of
 
 # Found by measuring (benchmarks/): on a CPU larger batches fall out of cache and are slower.
 BATCH_TOKENS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
-LOGIT_ROWS = {"cpu": 256, "mps": 512, "cuda": 2048}
+LOGIT_ROWS = {"cpu": 256, "mps": 512, "cuda": 1024}
 # A text longer than this is read in windows even by a model whose context is longer: attention's cost grows
 # with the square of the window, and its memory with the window.
 LONGEST_WINDOW = 8192

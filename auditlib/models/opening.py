@@ -38,23 +38,43 @@ class ModelShelf:
 
     def __init__(self, most_loaded: int = MOST_LOADED) -> None:
         self._models: OrderedDict[ModelRequest, LocalModel] = OrderedDict()
+        self._touching = threading.Lock()
         self._loading = threading.Lock()
         self._most_loaded = most_loaded
 
     def open(self, request: ModelRequest, settings: Settings) -> LocalModel:
-        """The loaded model; loading it first if need be. Raises `AuditError` where that cannot be done."""
+        """The loaded model; loading it first if need be. Raises `AuditError` where that cannot be done.
+
+        A model that is there is given at once, also while another one is being loaded.
+        """
+        model = self._taken(request)
+        if model is not None:
+            return model
         with self._loading:
-            if request not in self._models:
-                while len(self._models) >= self._most_loaded:
-                    self._models.popitem(last=False)
-                    gc.collect()
-                self._models[request] = load_model(request, settings)
-            self._models.move_to_end(request)
-            return self._models[request]
+            model = self._taken(request)  # another caller may have loaded it while this one waited
+            if model is None:
+                self._make_room()
+                model = load_model(request, settings)
+                with self._touching:
+                    self._models[request] = model
+        return model
 
     def loaded(self) -> dict[ModelRequest, LocalModel]:
-        """What is in memory now."""
-        return dict(self._models)
+        """What is in memory now, the least recently used first."""
+        with self._touching:
+            return dict(self._models)
+
+    def _taken(self, request: ModelRequest) -> LocalModel | None:
+        with self._touching:
+            if request in self._models:
+                self._models.move_to_end(request)
+            return self._models.get(request)
+
+    def _make_room(self) -> None:
+        with self._touching:
+            while len(self._models) >= self._most_loaded:
+                self._models.popitem(last=False)
+        gc.collect()
 
 
 SHELF = ModelShelf()

@@ -46,6 +46,9 @@ function build(root, data, setStateValue) {
   let k = data.k;
   let colourBy = "logprob";
   let current = -1;
+  let outlinedCount = 0;
+  let tops; // where each cell stands in the pane, until its width changes
+  let frame = 0;
 
   for (const option of find("colour-by").options) {
     option.disabled = model.values[option.value] === null;
@@ -69,20 +72,38 @@ function build(root, data, setStateValue) {
     drawLegend(find("legend"), colourBy);
   }
 
-  function outline() {
-    const order = ordering();
-    const lowCells = new Set(order.sorted.slice(0, bottomCount(k, model.n)).map((token) => model.cellOfToken[token]));
-    spans.forEach((span, i) => span.classList.toggle("low", lowCells.has(i)));
-    model.low = [...lowCells].sort((a, b) => a - b);
+  // Only the tokens between the old cut and the new one change, so a step of the slider costs little.
+  function outline(restart = false) {
+    const { sorted } = ordering();
+    const count = bottomCount(k, model.n);
+    if (restart) {
+      model.lowTokens.forEach((n, cell) => n && spans[cell].classList.remove("low"));
+      model.lowTokens.fill(0);
+      outlinedCount = 0;
+    }
+    for (; outlinedCount < count; outlinedCount++) {
+      const cell = model.cellOfToken[sorted[outlinedCount]];
+      if (model.lowTokens[cell]++ === 0) spans[cell].classList.add("low");
+    }
+    for (; outlinedCount > count; outlinedCount--) {
+      const cell = model.cellOfToken[sorted[outlinedCount - 1]];
+      if (--model.lowTokens[cell] === 0) spans[cell].classList.remove("low");
+    }
     find("k-value").textContent = `${k}%`;
     find("readout").replaceChildren(...readout(model, k));
-    drawMap();
+    drawMapSoon();
+  }
+
+  function drawMapSoon() {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(drawMap);
   }
 
   function drawMap() {
     const scrolls = pane.scrollHeight > pane.clientHeight + 4;
     map.hidden = !scrolls;
     if (!scrolls) return;
+    tops ??= spans.map((span) => span.offsetTop);
     const height = pane.clientHeight;
     const ratio = window.devicePixelRatio || 1;
     map.style.height = `${height}px`;
@@ -92,10 +113,8 @@ function build(root, data, setStateValue) {
     brush.scale(ratio, ratio);
     brush.fillStyle = getComputedStyle(root).getPropertyValue("--mark");
     const scale = height / pane.scrollHeight;
-    for (const i of model.low) {
-      brush.globalAlpha = Math.max(0.25, Math.min(1, 60 / model.low.length));
-      brush.fillRect(3, spans[i].offsetTop * scale, 16, 1.5);
-    }
+    brush.globalAlpha = Math.max(0.25, Math.min(1, 60 / outlinedCount));
+    model.lowTokens.forEach((n, cell) => n && brush.fillRect(3, tops[cell] * scale, 16, 1.5));
     brush.globalAlpha = 0.16;
     brush.fillRect(0, pane.scrollTop * scale, 22, pane.clientHeight * scale);
     brush.globalAlpha = 0.7;
@@ -129,8 +148,9 @@ function build(root, data, setStateValue) {
   }
 
   function jump(forward) {
-    const next = forward ? model.low.find((i) => i > current) : model.low.findLast((i) => i < current);
-    show(next ?? (forward ? model.low[0] : model.low[model.low.length - 1]), true);
+    const low = [...model.lowTokens.keys()].filter((cell) => model.lowTokens[cell]);
+    const next = forward ? low.find((i) => i > current) : low.findLast((i) => i < current);
+    show(next ?? (forward ? low[0] : low[low.length - 1]), true);
   }
 
   on(kInput, "input", () => {
@@ -143,7 +163,7 @@ function build(root, data, setStateValue) {
   on(find("colour-by"), "change", (event) => {
     colourBy = event.target.value;
     colour();
-    outline();
+    outline(true);
   });
   on(find("unit"), "change", colour);
   on(find("next"), "click", () => jump(true));
@@ -154,7 +174,7 @@ function build(root, data, setStateValue) {
   });
   on(pane, "mouseleave", () => show(-1, false));
   on(pane, "blur", () => show(-1, false));
-  on(pane, "scroll", () => requestAnimationFrame(drawMap));
+  on(pane, "scroll", drawMapSoon);
   on(pane, "keydown", (event) => {
     const act = {
       ArrowRight: () => step(1),
@@ -172,7 +192,10 @@ function build(root, data, setStateValue) {
   };
   on(map, "pointerdown", toMapPlace);
   on(map, "pointermove", toMapPlace);
-  const resized = new ResizeObserver(drawMap);
+  const resized = new ResizeObserver(() => {
+    tops = undefined;
+    drawMapSoon();
+  });
   resized.observe(pane);
 
   colour();
@@ -180,6 +203,7 @@ function build(root, data, setStateValue) {
   const stop = () => {
     stopped.abort();
     resized.disconnect();
+    cancelAnimationFrame(frame);
     root.view = undefined;
   };
   return { id: data.id, stop };
@@ -209,7 +233,7 @@ function decode(data) {
     top: data.top,
     alternative: integers(data.alternative),
     alternativeLogprob: floats(data.alternative_logprob),
-    low: [],
+    lowTokens: new Int32Array(data.cells.length), // how many of a cell's tokens are in the bottom k%
   };
 }
 
@@ -335,7 +359,9 @@ function drawLegend(legend, colourBy) {
   sample.className = "cell low sample";
   sample.textContent = "outlined";
   const meaning = colourBy === "z" ? "the k% lowest by z" : "the k% least expected tokens";
-  legend.replaceChildren(`${name}${unit ? `, ${unit}` : ""} (darker: less expected)`, swatches, sample, ` ${meaning}`);
+  const outlined = document.createElement("span");
+  outlined.append(sample, ` ${meaning}`);
+  legend.replaceChildren(`${name}${unit ? `, ${unit}` : ""} (stronger: less expected)`, swatches, outlined);
 }
 
 // Of a cell's tokens the one that was least expected: what the card is about.
@@ -348,7 +374,7 @@ function leastExpected(model, cell) {
 }
 
 function isLow(model, cell) {
-  return model.low.includes(cell);
+  return model.lowTokens[cell] > 0;
 }
 
 function fillCard(card, model, cell, k, order) {
