@@ -89,8 +89,8 @@ def shared_passages(snippets: Sequence[Snippet]) -> list[SharedPassage]:
     """Pairs of snippets, within and across the sets, that share a passage or all; those across come first.
 
     Every run of 8 words (letters and figures only, in lower case) is hashed the same way on every machine,
-    and pairs are counted by the runs they have in common. Exact for passages in up to 32 texts; one that is in
-    more links its texts in a chain.
+    and pairs are counted by the runs they have in common. Exact for passages in up to 32 texts; one that
+    is in more links its texts in a chain.
     """
     vocabulary: dict[str, int] = {}
     hashed = [_word_hashes(snippet.text, vocabulary) for snippet in snippets]

@@ -1,6 +1,6 @@
 """Pieces of a document to be scored: sampled at random, tiled, cut to one length, or whole.
 
-Words are whitespace-separated. A snippet's text is an exact slice of its document's text, line breaks included.
+Words are whitespace-separated. A snippet's text is an exact slice of its document's text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from auditlib.core import Document, Snippet
 
-# "In-house" defaults of the book audits: 100 snippets of 512 words (Shi et al. 2023, section 5.1).
+# The paper draws 100 snippets of 512 words from each book (Shi et al. 2024, section 5).
 SNIPPETS = 100
 WORDS = 512
 
@@ -40,8 +40,8 @@ class Cut:
 def sample(document: Document, count: int = SNIPPETS, words: int = WORDS, seed: int = 0) -> Cut:
     """`count` random snippets of `words` words that do not overlap, in the order of the text.
 
-    Every way to place them is equally likely. A text too short gives as many as fit side by side, and says so.
-    The same text and seed give the same snippets on every machine and Python: the draws are SHA-256 digests.
+    Every way to place them is equally likely. A text too short gives as many as fit side by side and
+    says so. The same text and seed give the same snippets on every machine: the draws are SHA-256 digests.
     """
     _check(count=count, words=words)
     spans = _word_spans(document.text)

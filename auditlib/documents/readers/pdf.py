@@ -24,8 +24,9 @@ PAGE_BREAK = "\f"
 
 # A page with fewer letters than this holds at most a page number or a stamp.
 _FEW_CHARACTERS = 20
-# What PDFium writes for the hyphen at the end of a line whose word goes on in the next.
-_LINE_HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-"})
+# PDFium writes one character for the hyphen at the end of a line and its line break. Joining the word is
+# for a cleaning step to do, where it is seen and can be switched off.
+_LINE_HYPHENS = str.maketrans({"\x02": "-\n", "\ufffe": "-\n"})
 
 
 def read_pdf(source: Source) -> Iterator[Reading]:
@@ -93,7 +94,7 @@ def _page(document: Any, number: int) -> tuple[str, bool]:
         finally:
             text_page.close()
         # PDFium leaves nothing of a form feed in a text worth keeping, and it is our page break.
-        text = text.replace("\r\n", "\n").replace(PAGE_BREAK, "\n").translate(_LINE_HYPHENS)
+        text = text.replace("\r\n", "\n").replace(PAGE_BREAK, "\n").translate(_LINE_HYPHENS).strip("\n")
         is_picture = len("".join(text.split())) < _FEW_CHARACTERS and any(
             True for _ in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3)
         )
