@@ -93,7 +93,7 @@ def container_kind(archive: ZipFile) -> str:
 
 def is_clutter(entry: ZipInfo) -> bool:
     """Folders, and what operating systems leave in archives without being asked."""
-    parts = entry.filename.split("/")
+    parts = entry.filename.replace("\\", "/").split("/")
     return entry.is_dir() or parts[0] == "__MACOSX" or parts[-1].startswith(".")
 
 

@@ -23,6 +23,9 @@ _DECLARABLE = re.compile(
     r"(utf-?(8|16|32)|iso-?\d|latin|windows-\d|cp\d|koi8|x-?sjis|shift|euc|gb|big5|mac|ascii|us-ascii|tis)",
     re.I,
 )
+_WESTERN_LETTERS = set("àâäáãåæçéèêëíìîïñóòôöõøœúùûüÿßÀÂÄÁÃÅÆÇÉÈÊËÍÌÎÏÑÓÒÔÖÕØŒÚÙÛÜŸªº")
+_WESTERN_MARKS = set("“”„‘’‚«»‹›–—…€£§©®°·•†¡¿™\xa0\xad")
+_MOST_ACCENTS = 0.1  # of all characters; French, with the most, has 4 in a hundred, Czech 15
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -112,13 +115,23 @@ def _damaged_utf_8(data: bytes) -> Decoded | None:
 def _guessed(data: bytes) -> Decoded:
     # Only lines with bytes beyond ASCII tell encodings apart; a long English book may have its first late.
     telling = b"\n".join(line for line in data.splitlines() if not line.isascii())[:_SAMPLE]
-    best = from_bytes(telling).best()
-    if best is None:
-        encoding = "cp1252"
-    elif "cp1252" in best.could_be_from_charset:
-        encoding = "cp1252"  # reads the sample the same way and is by far the commonest
-    else:
-        encoding = best.encoding
+    best = None if _looks_western(telling) else from_bytes(telling).best()
+    # cp1252 is by far the commonest, and a fair guess where the bytes read the same in several encodings.
+    encoding = "cp1252" if best is None or "cp1252" in best.could_be_from_charset else best.encoding
     found = _lenient(data, encoding)
     note = f"The encoding is not declared and was taken to be {encoding}: check letters with accents."
     return Decoded(found.text, encoding, (note, *found.warnings))
+
+
+def _looks_western(sample: bytes) -> bool:
+    """Whether the bytes read as cp1252 give words of western Europe: few accents, and only usual ones.
+
+    The statistical guess that follows takes short texts of this kind for Baltic or Turkish.
+    """
+    letters = [
+        character for character in sample.decode("cp1252", errors="replace") if not character.isspace()
+    ]
+    accented = [character for character in letters if not character.isascii() and character.isalpha()]
+    marks = [character for character in letters if not character.isascii() and not character.isalpha()]
+    few = len(accented) <= _MOST_ACCENTS * len(letters)
+    return few and set(accented) <= _WESTERN_LETTERS and set(marks) <= _WESTERN_MARKS

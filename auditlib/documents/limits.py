@@ -5,7 +5,8 @@ from __future__ import annotations
 MEBIBYTE = 2**20
 
 FILE_BYTES = 256 * MEBIBYTE  # one uploaded file, refused before it is read
-FILE_CHARACTERS = 50_000_000  # text of one file: about 8 million words, fifteen times War and Peace
+TEXT_CHARACTERS = 20_000_000  # one text: more than 3 million words, six times War and Peace
+FILE_CHARACTERS = 50_000_000  # all texts of one table
 FILE_ROWS = 200_000  # texts of one table
 TABLE_COLUMNS = 1_000
 ARCHIVE_ENTRIES = 10_000

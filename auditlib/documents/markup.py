@@ -8,6 +8,7 @@ from typing import Any
 
 from lxml import etree
 
+from auditlib.core import AuditError
 from auditlib.documents.decoding import decode
 from auditlib.documents.limits import MARKUP_BYTES
 from auditlib.documents.refusals import bomb, damaged, too_large
@@ -79,7 +80,7 @@ def parse_xml(data: bytes, name: str, kind: str) -> Any:
 
 
 def parse_page(data: bytes, name: str) -> Any | None:
-    """The root of an HTML or XHTML page, or None where there is nothing in it.
+    """The root of an HTML or XHTML page, or None where there is nothing in it. Raises `AuditError`.
 
     XHTML is parsed as XML first, because `<title/>` ends there at once and in HTML never; what is not
     well-formed is parsed as HTML, which takes anything.
@@ -97,9 +98,18 @@ def parse_page(data: bytes, name: str) -> Any | None:
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
     try:
-        return etree.fromstring(clean.encode("utf-8"), parser)
-    except (etree.LxmlError, ValueError):
-        return None
+        root = etree.fromstring(clean.encode("utf-8"), parser)
+    except etree.LxmlError:
+        root = None
+    # The parser does not raise at its limits but gives what it has until then.
+    limits_met = {entry.type_name for entry in parser.error_log} & {"ERR_NO_MEMORY", "ERR_RESOURCE_LIMIT"}
+    if "ERR_NO_MEMORY" in limits_met:
+        raise MemoryError
+    if limits_met:
+        raise AuditError(
+            f"“{name}” nests its elements thousands deep, as no text does.", "Bring it as plain text instead."
+        )
+    return root
 
 
 def page_text(root: Any) -> str:

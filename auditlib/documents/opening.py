@@ -10,11 +10,12 @@ from zipfile import ZipFile, ZipInfo
 from auditlib.core import AuditError
 from auditlib.documents.archives import is_clutter, open_archive, read_entry, refuse_unsafe_name
 from auditlib.documents.formats import KIND_NAMES, kind_of
+from auditlib.documents.limits import TEXT_CHARACTERS
 from auditlib.documents.names import display_name, suffix_of
 from auditlib.documents.readers import READERS, SUFFIXES, TABLES
 from auditlib.documents.readers.table import TableColumns, guess_from
 from auditlib.documents.reading import Reading, Source
-from auditlib.documents.refusals import no_text
+from auditlib.documents.refusals import no_text, too_much_text
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def readings_of(source: Source) -> Iterator[Reading]:
     for reading in READERS[kind](source):
         if not reading.text.strip():
             raise no_text(source.name)
+        if len(reading.text) > TEXT_CHARACTERS:
+            raise too_much_text(source.name, TEXT_CHARACTERS)
         yield replace(reading, warnings=(*warnings, *reading.warnings))
 
 

@@ -30,9 +30,13 @@ def too_much_text(name: str, limit: int) -> AuditError:
     )
 
 
-def bomb(name: str, why: str) -> AuditError:
+class HostileFileError(AuditError):
+    """A file made to do harm: refused as a whole, even where only one chapter of it is so."""
+
+
+def bomb(name: str, why: str) -> HostileFileError:
     """An archive or XML part that would swell when opened. `why` completes "was not opened: it ..."."""
-    return AuditError(
+    return HostileFileError(
         f"“{name}” was not opened: it {why}.",
         "If you trust its source, unpack it yourself and bring the texts.",
     )

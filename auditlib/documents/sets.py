@@ -110,18 +110,28 @@ def shared_passages(snippets: Sequence[Snippet]) -> list[SharedPassage]:
 
 
 def without_shared(snippets: Sequence[Snippet], pairs: Sequence[SharedPassage]) -> list[Snippet]:
-    """The snippets less those that share a passage.
+    """The snippets less those that share a passage, in their order.
 
-    Across the sets both go, as nobody can say which label is right; within a set the first one stays.
+    Pairs that touch make a cluster. One that reaches across the sets goes as a whole, as nobody can say which
+    label is right; of any other the first snippet stays.
     """
-    dropped: set[int] = set()
+    cluster_of = list(range(len(snippets)))  # each points to an earlier one of its cluster, or to itself
+
+    def first_of(place: int) -> int:
+        while cluster_of[place] != place:
+            cluster_of[place] = cluster_of[cluster_of[place]]
+            place = cluster_of[place]
+        return place
+
     for pair in pairs:
-        if pair.across:
-            dropped |= {pair.first, pair.second}
-    for pair in sorted(pairs, key=lambda pair: (pair.first, pair.second)):
-        if not pair.across and pair.first not in dropped:
-            dropped.add(pair.second)
-    return [snippet for place, snippet in enumerate(snippets) if place not in dropped]
+        low, high = sorted((first_of(pair.first), first_of(pair.second)))
+        cluster_of[high] = low
+    poisoned = {first_of(pair.first) for pair in pairs if pair.across}
+    return [
+        snippet
+        for place, snippet in enumerate(snippets)
+        if first_of(place) == place and place not in poisoned
+    ]
 
 
 def _word_hashes(text: str, vocabulary: dict[str, int]) -> NDArray[np.uint64]:

@@ -12,11 +12,13 @@ from html import escape
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VOCABULARY = (
-    "amber bridge candle distant ember fallow garden harbor island jasmine kettle lantern meadow needle orchard "
-    "pebble quarry river saddle timber under valley willow yonder zephyr always beneath carried drifted every "
-    "followed gathered heavy inward just kindly lowered many never often patient quietly rising slowly toward"
-).split()
+VOCABULARY = [
+    *("amber", "bridge", "candle", "distant", "ember", "fallow", "garden", "harbor", "island"),
+    *("jasmine", "kettle", "lantern", "meadow", "needle", "orchard", "pebble", "quarry", "river"),
+    *("saddle", "timber", "under", "valley", "willow", "yonder", "zephyr", "always", "beneath"),
+    *("carried", "drifted", "every", "followed", "gathered", "heavy", "inward", "just", "kindly"),
+    *("lowered", "many", "never", "often", "patient", "quietly", "rising", "slowly", "toward"),
+]
 
 
 def prose(words: int, seed: int = 0, per_line: int = 12) -> str:
@@ -58,7 +60,8 @@ def epub(
     """A book of chapters by file name; `spine` is their reading order where it is another than given."""
     order = list(chapters) if spine is None else spine
     items = "".join(
-        f'<item id="c{n}" href="{name}" media-type="application/xhtml+xml"/>' for n, name in enumerate(chapters)
+        f'<item id="c{n}" href="{name}" media-type="application/xhtml+xml"/>'
+        for n, name in enumerate(chapters)
     )
     ids = {name: f"c{n}" for n, name in enumerate(chapters)}
     refs = "".join(f'<itemref idref="{ids[name]}"/>' for name in order)
@@ -69,7 +72,8 @@ def epub(
     )
     container = (
         '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles>'
-        '<rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+        '<rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles>'
+        "</container>"
     )
     files: dict[str, bytes | str] = {
         "mimetype": "application/epub+zip",
@@ -86,7 +90,8 @@ def encryption_xml(algorithm: str) -> str:
     return (
         '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container" '
         'xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData>'
-        f'<enc:EncryptionMethod Algorithm="{algorithm}"/><enc:CipherData><enc:CipherReference URI="OEBPS/one.xhtml"/>'
+        f'<enc:EncryptionMethod Algorithm="{algorithm}"/><enc:CipherData>'
+        '<enc:CipherReference URI="OEBPS/one.xhtml"/>'
         "</enc:CipherData></enc:EncryptedData></encryption>"
     )
 
@@ -97,7 +102,8 @@ _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 def docx(*paragraphs: str, title: str = "", body: str = "") -> bytes:
     """A Word document of plain paragraphs, then `body` as it is (WordprocessingML)."""
     text = "".join(
-        f'<w:p><w:r><w:t xml:space="preserve">{escape(paragraph)}</w:t></w:r></w:p>' for paragraph in paragraphs
+        f'<w:p><w:r><w:t xml:space="preserve">{escape(paragraph)}</w:t></w:r></w:p>'
+        for paragraph in paragraphs
     )
     files = {
         "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
@@ -121,7 +127,10 @@ def _pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
     start = out.tell()
     out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
     out.write(b"".join(b"%010d 00000 n \n" % place for place in places))
-    out.write(b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, trailer, start))
+    out.write(
+        b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n"
+        % (len(objects) + 1, trailer, start)
+    )
     return out.getvalue()
 
 
@@ -131,7 +140,11 @@ def _stream(content: bytes, entries: bytes = b"") -> bytes:
 
 def pdf(pages: Sequence[str], trailer: bytes = b"") -> bytes:
     """A PDF of text pages: each a text whose lines are set one under the other in Helvetica."""
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
     kids = []
     for page in pages:
         shown = []
@@ -170,8 +183,15 @@ def scanned_pdf(pages: int) -> bytes:
 def encrypted_pdf() -> bytes:
     """A PDF that no empty password opens: its check values fit none."""
     lock = (
-        b"/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -3904 /O <" + b"5a" * 32 + b"> /U <" + b"a5" * 32
-        + b"> >> /ID [<" + b"11" * 16 + b"> <" + b"11" * 16 + b">]"
+        b"/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -3904 /O <"
+        + b"5a" * 32
+        + b"> /U <"
+        + b"a5" * 32
+        + b"> >> /ID [<"
+        + b"11" * 16
+        + b"> <"
+        + b"11" * 16
+        + b">]"
     )
     return pdf(["Nobody reads this page without the password."], lock)
 
@@ -184,7 +204,9 @@ def jsonl(records: Sequence[Mapping[str, object]]) -> bytes:
 def parquet(columns: Mapping[str, Sequence[object]], compression: str = "snappy") -> bytes:
     """A Parquet table."""
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), sink, compression=compression)
+    pq.write_table(
+        pa.table({name: list(values) for name, values in columns.items()}), sink, compression=compression
+    )
     return bytes(sink.getvalue().to_pybytes())
 
 
@@ -197,7 +219,7 @@ def one_of_each() -> dict[str, bytes]:
     return {
         "a.txt": text.encode(),
         "b.md": f"# Heading\n\n{text}".encode(),
-        "c.html": f"<!doctype html><html><head><title>T</title></head><body><p>{text}</p></body></html>".encode(),
+        "c.html": f"<!doctype html><html><head><title>T</title></head><body><p>{text}</p></html>".encode(),
         "d.epub": epub({"one.xhtml": chapter("One", prose(60)), "two.xhtml": chapter("Two", prose(60, 1))}),
         "e.pdf": pdf([prose(60), prose(60, 1)]),
         "f.docx": docx(prose(60), prose(60, 1), title="Made up"),

@@ -29,7 +29,7 @@ def add_changes(edits: Sequence[Edit], text: str, changes: Sequence[Change], ste
     """Edits of the original that do what `edits` did and then `changes`.
 
     `text` is the text as `edits` left it, which the changes refer to. A change that touches what an earlier
-    edit put there swallows that edit, and the step that came last gives the name.
+    edit put there swallows that edit, and the step that took out the most gives the name.
     """
     added: list[Edit] = []
     next_edit = next_change = 0
@@ -43,7 +43,7 @@ def add_changes(edits: Sequence[Edit], text: str, changes: Sequence[Change], ste
         if next_edit < len(edits):
             low = min(low, _now(edits[next_edit], shift)[0])
         original_start = low - shift
-        first = next_change
+        first_change, first_edit = next_change, next_edit
         grown = True
         while grown:  # until nothing else reaches into low..high
             grown = False
@@ -56,8 +56,12 @@ def add_changes(edits: Sequence[Edit], text: str, changes: Sequence[Change], ste
                 high = max(high, changes[next_change].end)
                 next_change += 1
                 grown = True
-        inside = [Change(c.start - low, c.end - low, c.text) for c in changes[first:next_change]]
-        added.append(Edit(step, original_start, high - shift, apply(text[low:high], inside)))
+        inside = [Change(c.start - low, c.end - low, c.text) for c in changes[first_change:next_change]]
+        swallowed = edits[first_edit:next_edit]
+        by_step = [(change.end - change.start, step) for change in inside]
+        by_step += [(edit.end - edit.start, edit.step) for edit in swallowed]
+        name = max(by_step, key=lambda taken: taken[0])[1]
+        added.append(Edit(name, original_start, high - shift, apply(text[low:high], inside)))
     return [*added, *edits[next_edit:]]
 
 

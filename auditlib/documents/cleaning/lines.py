@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _LINE = re.compile(r"[^\n\f]*")
-_PARAGRAPH_BREAK = re.compile(r"[ \t]*\n[ \t]*\n\s*|\s*\f\s*")
+_PARAGRAPH_BREAK = re.compile(r"\n[ \t]*\n\s*|\f\s*")
 
 
 class Line(NamedTuple):

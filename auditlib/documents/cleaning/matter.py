@@ -11,7 +11,9 @@ import re
 from auditlib.documents.cleaning.changes import Change
 from auditlib.documents.cleaning.lines import Line, lines_between, paragraphs_between
 
-_NEAR_CHARACTERS = 20_000  # "near an end" is this far in, or a fifth of the text if that is more
+# "Near an end" is a fifth of the text, but not less than the first nor more than the second of these.
+_NEAR_CHARACTERS = 20_000
+_NEAR_AT_MOST = 300_000
 
 _IMPRINT = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\s+(?:©|\(c\)|\d{4}|by\b)|all rights reserved\b"
@@ -40,15 +42,16 @@ _FEWEST_ENTRIES = 3
 
 _INDEX = re.compile(r"(?:general |subject )?index(?: of [\w ,]{1,40})?[.:]?", re.I)
 _INDEX_ENTRY = re.compile(
-    r".*\S[,\s]+\d{1,4}(?:[\s,;–-]*\d{1,4}|ff?\.?|n\.?)*[.;,]?|.*\bsee (?:also )?\w.*", re.I
+    r".*\S[,\s]+\d{1,4}(?:[\s,;–-]+\d{1,4}|ff?\.?|n\.?)*[.;,]?|.*\bsee (?:also )?\w.*", re.I
 )
 _INDEX_LINE_WORDS = 10
+_MOST_INDEX_HEADINGS = 5  # an index of names, one of places
 
 
 def copyright_page(text: str) -> list[Change]:
     """Paragraphs with a copyright notice, an ISBN and the like, and imprint lines beside them."""
-    near = max(_NEAR_CHARACTERS, len(text) // 5)
-    zones = [(0, min(near, len(text)))]
+    near = _near(text)
+    zones = [(0, near)]
     if len(text) > near:
         zones.append((max(near, len(text) - near), len(text)))
     return [Change(part.start, part.end) for zone in zones for part in _imprint(text, *zone)]
@@ -56,7 +59,7 @@ def copyright_page(text: str) -> list[Change]:
 
 def contents(text: str) -> list[Change]:
     """A heading "Contents" and the entries under it, up to where the first of them returns as a heading."""
-    lines = list(lines_between(text, 0, min(len(text), max(_NEAR_CHARACTERS, len(text) // 5))))
+    lines = list(lines_between(text, 0, _near(text)))
     cuts = []
     place = 0
     while place < len(lines):
@@ -71,11 +74,9 @@ def contents(text: str) -> list[Change]:
 
 def index(text: str) -> list[Change]:
     """A heading "Index" near the end and the lines with page numbers under it."""
-    start = max(0, min(len(text) - _NEAR_CHARACTERS, len(text) * 7 // 10))
-    lines = list(lines_between(text, start, len(text)))
-    for place, heading in enumerate(lines):
-        if not _INDEX.fullmatch(heading.text.strip("_*# ")):
-            continue
+    lines = list(lines_between(text, len(text) - _near(text), len(text)))
+    headings = [place for place, line in enumerate(lines) if _INDEX.fullmatch(line.text.strip("_*# "))]
+    for place in headings[-_MOST_INDEX_HEADINGS:]:
         with_pages, last = 0, place
         for number, line in enumerate(lines[place + 1 :], start=place + 1):
             if not line.text:
@@ -86,8 +87,13 @@ def index(text: str) -> list[Change]:
                 break
             last = number
         if with_pages >= _FEWEST_ENTRIES and with_pages * 2 >= sum(1 for x in lines[place:last] if x.text):
-            return [Change(heading.start, lines[last].end)]
+            return [Change(lines[place].start, lines[last].end)]
     return []
+
+
+def _near(text: str) -> int:
+    """How many characters from either end are near it."""
+    return min(len(text), max(_NEAR_CHARACTERS, min(len(text) // 5, _NEAR_AT_MOST)))
 
 
 def _imprint(text: str, start: int, end: int) -> list[Line]:
@@ -114,6 +120,8 @@ def _last_entry(lines: list[Line], heading: int) -> int | None:
         line = lines[place].text
         if not line:
             continue
+        if len(line) > _ENTRY_CHARACTERS:
+            break
         key = _key(line)
         if key and any(known.startswith(key) for known in keys):
             body_found = True
@@ -138,8 +146,6 @@ def _key(line: str) -> str:
 
 
 def _is_entry(line: str) -> bool:
-    if len(line) > _ENTRY_CHARACTERS:
-        return False
     if _PAGE_AT_END.search(line) or _ENTRY_START.match(line):
         return True
     words = [word for word in line.split() if len(word) >= 4]

@@ -12,6 +12,7 @@ from auditlib.documents.cleaning.lines import Line, lines_between
 _EDGE_LINES = 2  # heads and numbers stand within so many lines of the top or the foot
 _FEWEST_REPEATS = 3
 _LONGEST_HEAD = 100  # characters
+_LONGEST_NUMBER = 40
 _FEWEST_LINES = 4  # a page with fewer has no head that could be told from its text
 
 _NUMBER = re.compile(
@@ -53,7 +54,7 @@ def page_numbers(text: str) -> list[Change]:
     """
     found = []
     for edge in _edges(text):
-        match = _NUMBER.fullmatch(edge.line.text)
+        match = _NUMBER.fullmatch(edge.line.text) if len(edge.line.text) <= _LONGEST_NUMBER else None
         if match is not None and (value := _value(match["number"])) is not None:
             found.append((edge, value - edge.page, match["word"] is not None))
     pages_fitting: dict[int, set[int]] = {}

@@ -14,11 +14,11 @@ from zipfile import ZipFile
 
 from auditlib.core import AuditError
 from auditlib.documents.archives import find_entry, open_archive, read_entry
-from auditlib.documents.limits import FILE_CHARACTERS, MARKUP_BYTES
+from auditlib.documents.limits import MARKUP_BYTES, TEXT_CHARACTERS
 from auditlib.documents.markup import local_name, page_text, parse_page, parse_xml
 from auditlib.documents.names import display_name, title_from
 from auditlib.documents.reading import Reading, Source
-from auditlib.documents.refusals import damaged, no_text, too_much_text
+from auditlib.documents.refusals import HostileFileError, damaged, no_text, too_much_text
 
 MEDIA_TYPE = "application/epub+zip"
 KIND = "an EPUB book"
@@ -40,14 +40,14 @@ def read_epub(source: Source) -> Iterator[Reading]:
         for path in _spine(package, package_path):
             try:
                 text = _chapter(archive, path, source.name)
-            except AuditError as error:
-                if error.wrong.startswith(f"“{source.name}” was not opened"):
-                    raise
+            except HostileFileError:
+                raise
+            except AuditError:
                 warnings.append(f"A chapter could not be read and is left out: {display_name(path)}.")
                 continue
             length += len(text)
-            if length > FILE_CHARACTERS:
-                raise too_much_text(source.name, FILE_CHARACTERS)
+            if length > TEXT_CHARACTERS:
+                raise too_much_text(source.name, TEXT_CHARACTERS)
             chapters.append(text)
     if not chapters:
         raise damaged(source.name, KIND)

@@ -37,6 +37,8 @@ def open_parquet(source: Source) -> Table:
                 for cells in zip(*columns, strict=True):
                     number += 1
                     yield number, list(cells)
+        except MemoryError:  # one of pyarrow's own errors is this too
+            raise
         except _DAMAGE as error:
             raise damaged(source.name, KIND) from error
 

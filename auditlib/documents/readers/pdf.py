@@ -12,7 +12,7 @@ import pypdfium2
 from pypdfium2 import raw as pdfium
 
 from auditlib.core import AuditError
-from auditlib.documents.limits import FILE_CHARACTERS
+from auditlib.documents.limits import TEXT_CHARACTERS
 from auditlib.documents.names import display_name, title_from
 from auditlib.documents.reading import Reading, Source
 from auditlib.documents.refusals import damaged, no_text, too_much_text
@@ -51,8 +51,8 @@ def read_pdf(source: Source) -> Iterator[Reading]:
                 continue
             pictures += is_picture
             length += len(text)
-            if length > FILE_CHARACTERS:
-                raise too_much_text(source.name, FILE_CHARACTERS)
+            if length > TEXT_CHARACTERS:
+                raise too_much_text(source.name, TEXT_CHARACTERS)
             pages.append(text)
         title = str(document.get_metadata_value("Title") or "")
         locked = pdfium.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
