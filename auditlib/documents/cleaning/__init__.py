@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
+from itertools import cycle, islice
 
 from auditlib.core import Document, Edit
 from auditlib.documents.cleaning.changes import Change, add_changes, apply
@@ -97,15 +98,15 @@ def clean_text(text: str, steps: Collection[str]) -> tuple[str, tuple[Edit, ...]
     if unknown:
         raise ValueError(f"there is no cleaning step named {', '.join(sorted(unknown))}")
     edits: list[Edit] = []
-    for _ in range(_MOST_ROUNDS):
-        before = text
-        for step in STEPS.values():
-            if step.name not in steps:
-                continue
-            if changes := step.changes(text):
-                edits = add_changes(edits, text, changes, step.name)
-                text = apply(text, changes)
-        if text == before:
+    in_order = [step for step in STEPS.values() if step.name in steps]
+    without_effect = 0
+    for step in islice(cycle(in_order), _MOST_ROUNDS * len(in_order)):
+        changes = step.changes(text)
+        without_effect = 0 if changes else without_effect + 1
+        if changes:
+            edits = add_changes(edits, text, changes, step.name)
+            text = apply(text, changes)
+        elif without_effect == len(in_order):
             break
     return text, tuple(edits)
 

@@ -13,7 +13,7 @@ from auditlib.documents.cleaning.changes import Change
 _PIECE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 
 _LETTER = r"[^\W\d_]"
-_LINE_HYPHEN = re.compile(rf"(?<={_LETTER})[-\u2010\u00ad][ \t]*[\n\f][ \t]*(?={_LETTER})")
+_LINE_HYPHEN = re.compile(rf"[-\u2010\u00ad](?<={_LETTER}.)[ \t]*[\n\f][ \t]*(?={_LETTER})")
 _SOFT_HYPHEN = re.compile("\u00ad+")
 _LAST_WORD = re.compile(rf"{_LETTER}+\Z")
 _FIRST_WORD = re.compile(rf"{_LETTER}+")

@@ -35,6 +35,8 @@ def _open(source: Source, delimiter: str | None) -> Table:
         ]
     except csv.Error as error:
         raise _broken(source.name, 1) from error
+    if any(names):  # columns without a name (spreadsheets leave them) get one, so that they can be picked
+        names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
     check_columns(names, source.name)
 
     def rows(wanted: Sequence[str]) -> Iterator[tuple[int, list[object]]]:
