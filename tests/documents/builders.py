@@ -7,6 +7,7 @@ import json
 import random
 import zipfile
 from collections.abc import Mapping, Sequence
+from hashlib import md5
 from html import escape
 
 import pyarrow as pa
@@ -138,62 +139,84 @@ def _stream(content: bytes, entries: bytes = b"") -> bytes:
     return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), entries, content)
 
 
-def pdf(pages: Sequence[str], trailer: bytes = b"") -> bytes:
-    """A PDF of text pages: each a text whose lines are set one under the other in Helvetica."""
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"",
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
+PICTURE = "\0picture"
+"""Stands for a page that is one grey picture."""
+
+
+def pdf(pages: Sequence[str], trailer: bytes = b"", key: bytes | None = None) -> bytes:
+    """A PDF of text pages: each a text whose lines are set one under the other in Helvetica.
+
+    With a `key`, the pages are encrypted under it (PDF 1.7, algorithm 1, RC4).
+    """
+    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    picture = _stream(
+        b"\x80" * 64,
+        b"/Type /XObject /Subtype /Image /Width 8 /Height 8 /ColorSpace /DeviceGray /BitsPerComponent 8",
+    )
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", font, picture]
     kids = []
     for page in pages:
-        shown = []
-        for line in page.split("\n"):
-            escaped = line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-            shown.append(b"(%s) Tj T*" % escaped.encode("latin-1"))
-        content = b"BT /F1 10 Tf 12 TL 50 780 Td\n" + b"\n".join(shown) + b"\nET"
+        content = b"q 595 0 0 842 0 0 cm /Im1 Do Q" if page == PICTURE else _page_content(page)
+        if key is not None:
+            number = (len(objects) + 1).to_bytes(3, "little") + bytes(2)
+            content = _rc4(md5(key + number, usedforsecurity=False).digest()[: len(key) + 5], content)
         objects.append(_stream(content))
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R"
-            b" /Resources << /Font << /F1 3 0 R >> >> >>" % len(objects)
+            b" /Resources << /Font << /F1 3 0 R >> /XObject << /Im1 4 0 R >> >> >>" % len(objects)
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
     return _pdf_of(objects, trailer)
 
 
+def _page_content(page: str) -> bytes:
+    shown = []
+    for line in page.split("\n"):
+        escaped = line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        shown.append(b"(%s) Tj T*" % escaped.encode("latin-1"))
+    return b"BT /F1 10 Tf 12 TL 50 780 Td\n" + b"\n".join(shown) + b"\nET"
+
+
 def scanned_pdf(pages: int) -> bytes:
-    """A PDF whose pages are one grey picture each."""
-    picture = _stream(
-        b"\x80" * 64,
-        b"/Type /XObject /Subtype /Image /Width 8 /Height 8 /ColorSpace /DeviceGray /BitsPerComponent 8",
+    """A PDF whose pages are one picture each."""
+    return pdf([PICTURE] * pages)
+
+
+# What the standard fills passwords up with (PDF 1.7, algorithm 2).
+_PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
+
+
+def _rc4(key: bytes, data: bytes) -> bytes:
+    state = list(range(256))
+    j = 0
+    for i in range(256):
+        j = (j + state[i] + key[i % len(key)]) % 256
+        state[i], state[j] = state[j], state[i]
+    out = bytearray()
+    i = j = 0
+    for byte in data:
+        i = (i + 1) % 256
+        j = (j + state[i]) % 256
+        state[i], state[j] = state[j], state[i]
+        out.append(byte ^ state[(state[i] + state[j]) % 256])
+    return bytes(out)
+
+
+def locked_pdf(page: str, password: bytes = b"") -> bytes:
+    """An encrypted PDF: without a password everybody may open it, but not change it (revision 2, 40 bits)."""
+    owner, permissions, identity = b"\x5a" * 32, (-64).to_bytes(4, "little", signed=True), b"\x11" * 16
+    padded = (password + _PADDING)[:32]
+    key = md5(padded + owner + permissions + identity, usedforsecurity=False).digest()[:5]
+    lock = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -64 /O <%s> /U <%s> >> /ID [<%s> <%s>]" % (
+        *(part.hex().encode() for part in (owner, _rc4(key, _PADDING), identity, identity)),
     )
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", picture, _stream(b"q 595 0 0 842 0 0 cm /Im1 Do Q")]
-    kids = []
-    for _ in range(pages):
-        objects.append(
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
-            b" /Resources << /XObject << /Im1 3 0 R >> >> >>"
-        )
-        kids.append(b"%d 0 R" % len(objects))
-    objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
-    return _pdf_of(objects)
+    return pdf([page], lock, key)
 
 
 def encrypted_pdf() -> bytes:
-    """A PDF that no empty password opens: its check values fit none."""
-    lock = (
-        b"/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -3904 /O <"
-        + b"5a" * 32
-        + b"> /U <"
-        + b"a5" * 32
-        + b"> >> /ID [<"
-        + b"11" * 16
-        + b"> <"
-        + b"11" * 16
-        + b">]"
-    )
-    return pdf(["Nobody reads this page without the password."], lock)
+    """A PDF that opens with the password "orchard" only."""
+    return locked_pdf("Nobody reads this page without the password.", b"orchard")
 
 
 def jsonl(records: Sequence[Mapping[str, object]]) -> bytes:

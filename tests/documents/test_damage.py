@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 
 import pytest
 
 from auditlib.documents import FileResult, Upload, read_files
-from tests.documents.builders import one_of_each
+from tests.documents.builders import one_of_each, zip_of
 
 VARIANTS = 240  # of each format; there are eleven
 KINDS_OF_DAMAGE = 6
@@ -35,10 +37,21 @@ def damaged(data: bytes, generator: random.Random, kind: int) -> bytes:
     return bytes(changed)
 
 
+def damaged_inside(data: bytes, generator: random.Random, kind: int) -> bytes:
+    """A sound archive around one damaged part, whose checksum fits: so the damage reaches the XML parser."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    name = generator.choice(list(files))
+    return zip_of(files | {name: damaged(files[name], generator, kind)})
+
+
 def variants(name: str, data: bytes) -> Iterator[Upload]:
     generator = random.Random(name)
     for number in range(VARIANTS):
-        yield Upload(name, damaged(data, generator, number % KINDS_OF_DAMAGE))
+        kind = number % KINDS_OF_DAMAGE
+        yield Upload(name, damaged(data, generator, kind))
+        if data.startswith(b"PK"):
+            yield Upload(name, damaged_inside(data, generator, kind))
 
 
 def complaint(result: FileResult, name: str) -> str | None:

@@ -8,12 +8,14 @@ from auditlib.core import AuditError, Document, Label
 from auditlib.documents import Columns, guess_columns, read_file, supported_suffixes
 from auditlib.documents.snippets import tile
 from tests.documents.builders import (
+    PICTURE,
     chapter,
     docx,
     encrypted_pdf,
     encryption_xml,
     epub,
     jsonl,
+    locked_pdf,
     one_of_each,
     parquet,
     pdf,
@@ -166,6 +168,18 @@ def test_an_encrypted_pdf_is_refused() -> None:
         read_file("a.pdf", encrypted_pdf())
 
 
+def test_a_pdf_with_a_page_that_is_a_picture_says_so() -> None:
+    document = only("a.pdf", pdf([prose(60), PICTURE, prose(60, 1)]))
+    assert len(words(document)) == 120
+    assert document.warnings == ("1 of 3 pages are pictures without text and are missing here.",)
+
+
+def test_a_pdf_locked_only_against_changes_is_read_with_a_warning() -> None:
+    document = only("a.pdf", locked_pdf(prose(60)))
+    assert words(document) == prose(60).split()
+    assert "locked against changes or copying" in document.warnings[0]
+
+
 def test_a_pdf_without_text_or_pictures_is_called_empty() -> None:
     with pytest.raises(AuditError, match=r"“a\.pdf” is empty"):
         read_file("a.pdf", pdf(["", ""]))
@@ -235,6 +249,12 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
         read_file("t.csv", b"text,label\na,1\n", Columns("body"))
 
 
+def test_columns_without_a_name_get_one() -> None:
+    guess = guess_columns("t.csv", b"text,,\nhello,1,2\n")
+    assert guess is not None
+    assert guess.names == ("text", "column 2", "column 3")
+
+
 def test_quoted_cells_keep_line_breaks_and_commas() -> None:
     assert only("t.csv", b'text\n"one, two\nthree"\n').text == "one, two\nthree"
 
@@ -267,6 +287,10 @@ def test_text_with_a_binary_ending_is_refused(suffix: str) -> None:
     [
         (b"\x89PNG\r\n\x1a\n" + bytes(100), "is a picture"),
         (b"{\\rtf1 hello}", "is an RTF document"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+            "locked with a password",
+        ),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an Office format from before 2007"),
         (
             zip_of({"[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>"}),
