@@ -19,6 +19,8 @@ from auditlib.documents.readers.table import TableColumns
 from auditlib.documents.reading import Columns
 from auditlib.documents.refusals import too_large
 
+_MOST_LOSSES = 5  # workers that one archive may cost; each may cost 30 seconds
+
 
 @dataclass(frozen=True)
 class Upload:
@@ -74,7 +76,7 @@ def guess_columns(name: str, data: bytes | Path) -> TableColumns | None:
             worker.ask(shown, data, {"wants": "columns", "columns": None, "without": [], "skip": 0}, size)
             answer = worker.answer()
         except LostError:
-            raise worker.obituary(shown, size) from None
+            raise worker.obituary(shown) from None
     if answer["error"] is not None:
         raise AuditError(*answer["error"])
     found = answer["columns"]
@@ -88,7 +90,7 @@ def _read(worker: ReaderProcess, upload: Upload, without: Collection[str]) -> It
     except AuditError as error:
         yield FileResult(shown, error=error)
         return
-    finished = 0
+    finished = losses = 0
     while True:  # a worker lost in an archive is replaced, and the next goes on with the next entry
         request = {
             "wants": "documents",
@@ -96,16 +98,15 @@ def _read(worker: ReaderProcess, upload: Upload, without: Collection[str]) -> It
             "without": sorted(without),
             "skip": finished,
         }
-        current, current_size = shown, size
+        current = shown
         documents: list[Document] = []
         begun = False
         try:
             worker.ask(shown, upload.data, request, size)
             while "done" not in (answer := worker.answer()):
                 if "begin" in answer:
-                    current, current_size = display_name(str(answer["begin"])), int(answer["bytes"])
-                    documents, begun = [], True
-                    worker.allow(seconds_for(current_size))
+                    current, documents, begun = display_name(str(answer["begin"])), [], True
+                    worker.allow(seconds_for(min(int(answer["bytes"]), FILE_BYTES)))
                 elif "document" in answer:
                     documents.append(_document(answer["document"]))
                 else:
@@ -116,10 +117,16 @@ def _read(worker: ReaderProcess, upload: Upload, without: Collection[str]) -> It
                     worker.allow(seconds_for(size))
             return
         except LostError:
-            yield FileResult(current, error=worker.obituary(current, current_size))
+            yield FileResult(current, error=worker.obituary(current))
+            finished, losses = finished + 1, losses + 1
             if not begun:
                 return
-            finished += 1
+            if losses == _MOST_LOSSES:
+                wrong = f"The rest of “{shown}” was not read: {losses} of its files made their reader fail."
+                yield FileResult(
+                    shown, error=AuditError(wrong, "Unpack it and bring only the files you need.")
+                )
+                return
 
 
 def _checked_size(upload: Upload, shown: str) -> int:

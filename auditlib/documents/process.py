@@ -76,7 +76,7 @@ class ReaderProcess:
         self._timer.daemon = True
         self._timer.start()
 
-    def obituary(self, name: str, n_bytes: int) -> AuditError:
+    def obituary(self, name: str) -> AuditError:
         """Why the worker was lost, in the words of an error about the file it was reading."""
         if self._was_late:
             return AuditError(

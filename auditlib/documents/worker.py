@@ -57,19 +57,33 @@ def receive(stream: BinaryIO) -> Message | None:
 
 
 def answers(request: Message, data: bytes) -> Iterator[Message]:
-    """The answers to one request; its first `skip` files are passed over."""
+    """The answers to one request; its first `skip` files are passed over.
+
+    `data` is what came with the request, and is not looked at where the request names a path.
+    """
+    if request["path"] is not None:
+        try:
+            data = Path(request["path"]).read_bytes()
+        except OSError:
+            wrong = f"“{request['name']}” could not be opened."
+            yield from _refusal(request, [wrong, "Check that it is still there and that you may read it."])
+            return
     picked = request["columns"]
     source = Source(data, request["name"], Columns(**picked) if picked else None)
     if request["wants"] == "columns":
-        yield _column_answer(source)
+        try:
+            columns = columns_of(source)
+        except Exception as error:
+            yield from _refusal(request, _sentences(error, source.name))
+        else:
+            yield {"columns": None if columns is None else asdict(columns), "error": None}
         return
     parts = parts_of(source)
     for place in range(sys.maxsize):
         try:
             part = next(parts, None)
         except Exception as error:
-            yield {"begin": source.name, "bytes": len(data)}
-            yield {"end": _sentences(error, source.name)}
+            yield from _refusal(request, _sentences(error, source.name))
             return
         if part is None:
             return
@@ -88,12 +102,13 @@ def _file_answers(part: Part, without: list[str]) -> Iterator[Message]:
         yield {"end": None}
 
 
-def _column_answer(source: Source) -> Message:
-    try:
-        columns = columns_of(source)
-    except Exception as error:
-        return {"columns": None, "error": _sentences(error, source.name)}
-    return {"columns": None if columns is None else asdict(columns), "error": None}
+def _refusal(request: Message, sentences: list[str]) -> Iterator[Message]:
+    """The answer to a request whose file is refused before any of it is read."""
+    if request["wants"] == "columns":
+        yield {"columns": None, "error": sentences}
+    else:
+        yield {"begin": request["name"], "bytes": 0}
+        yield {"end": sentences}
 
 
 def _sentences(error: Exception, name: str) -> list[str]:
@@ -133,13 +148,7 @@ def main() -> None:
     threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     send(output, {"ready": True})
     while (request := receive(sys.stdin.buffer)) is not None:
-        path = request["path"]
-        data = sys.stdin.buffer.read(request["bytes"]) if path is None else b""
-        if path is not None:
-            try:
-                data = Path(path).read_bytes()
-            except OSError:
-                data = b""
+        data = sys.stdin.buffer.read(request["bytes"])
         for answer in answers(request, data):
             send(output, answer)
         send(output, {"done": True})

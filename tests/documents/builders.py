@@ -118,7 +118,8 @@ def docx(*paragraphs: str, title: str = "", body: str = "") -> bytes:
     return zip_of(files)
 
 
-def _pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
+def pdf_of(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
+    """A PDF of these objects, numbered from 1; the first is its catalog."""
     out = io.BytesIO()
     out.write(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
     places = []
@@ -167,7 +168,7 @@ def pdf(pages: Sequence[str], trailer: bytes = b"", key: bytes | None = None) ->
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
-    return _pdf_of(objects, trailer)
+    return pdf_of(objects, trailer)
 
 
 def _page_content(page: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import zipfile
+import zlib
 from io import BytesIO
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from auditlib.documents.archives import open_archive
 from auditlib.documents.batch import read_files as batch_read_files
 from auditlib.documents.process import ReaderProcess
 from auditlib.documents.worker import Message
-from tests.documents.builders import chapter, docx, epub, prose, zip_of
+from tests.documents.builders import chapter, docx, epub, pdf_of, prose, zip_of
 
 GOOD = prose(30).encode()
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -44,6 +45,18 @@ def locked_entry() -> bytes:
     for signature, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         data[data.find(signature) + place] |= 1
     return bytes(data)
+
+
+def pdf_bomb() -> bytes:
+    """A PDF whose one page unpacks, twice over, to more than its reader may hold: PDFium aborts."""
+    packed = zlib.compress(zlib.compress(b" " * (900 * 2**20), 1), 9)
+    content = b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>\nstream\n%s\nendstream" % (
+        len(packed),
+        packed,
+    )
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 3 0 R >>"
+    pages = b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>"
+    return pdf_of([b"<< /Type /Catalog /Pages 2 0 R >>", pages, content, page])
 
 
 def by_name(results: list[FileResult]) -> dict[str, FileResult]:
@@ -181,6 +194,15 @@ def test_a_file_that_kills_its_reader_costs_itself_and_no_other(monkeypatch: pyt
     bad = results.pop("a.zip/bad.txt")
     assert "“a.zip/bad.txt” made its reader fail" in str(bad.error)
     assert all(result.documents for result in results.values())
+
+
+def test_an_archive_that_kills_its_reader_again_and_again_is_given_up() -> None:
+    bomb = pdf_bomb()
+    archive = zip_of({**{f"{n}.pdf": bomb for n in range(8)}, "good.txt": GOOD})
+    results = list(read_files([Upload("a.zip", archive), Upload("good.txt", GOOD)]))
+    assert ["reader fail" in str(result.error) for result in results] == [True] * 6 + [False]
+    assert "The rest of “a.zip” was not read: 5 of its files" in str(results[5].error)
+    assert results[6].documents
 
 
 def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
