@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
+from io import BytesIO
+
 import pytest
 
 from auditlib.core import AuditError, Document, Label
@@ -126,6 +129,14 @@ def test_epub_2_is_read_with_named_characters() -> None:
         '<html xmlns="http://www.w3.org/1999/xhtml"><p>a&nbsp;b&mdash;c<i>d</i> &lt;e&gt;</p></html>'
     )
     assert only("book.epub", epub({"a.xhtml": page}, version="2.0")).text == "a b—cd <e>"
+
+
+def test_chapter_addresses_may_be_escaped_and_point_into_a_chapter() -> None:
+    book = epub({"a b.xhtml": chapter("One", "here")})
+    with zipfile.ZipFile(BytesIO(book)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files["OEBPS/book.opf"] = files["OEBPS/book.opf"].replace(b'"a b.xhtml"', b'"./a%20b.xhtml#top"')
+    assert only("book.epub", zip_of(files)).text == "One\n\nhere"
 
 
 def test_a_missing_chapter_is_named_and_the_rest_is_read() -> None:

@@ -96,7 +96,11 @@ def _spine(package: Any, package_path: str) -> list[str]:
         elif tag == "itemref":
             order.append(element.get("idref"))
     folder = posixpath.dirname(package_path)
-    paths = [posixpath.normpath(posixpath.join(folder, unquote(hrefs[key]))) for key in order if key in hrefs]
+    paths = [
+        posixpath.normpath(posixpath.join(folder, unquote(hrefs[key].partition("#")[0])))
+        for key in order
+        if key in hrefs
+    ]
     # A spine that names one chapter ten thousand times would swell it as often.
     return list(dict.fromkeys(paths))
 
