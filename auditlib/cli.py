@@ -14,8 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from auditlib.core import AuditError, Document, library_versions, settings
-from auditlib.documents import document_of, read_file
-from auditlib.documents.plain_text import shown_name
+from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
 from auditlib.models.bundled import BUNDLED as BUNDLED_MODELS
 from auditlib.models.bundled import LANGUAGE_MODEL, fetch
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
@@ -60,7 +59,7 @@ def fetch_models() -> None:
 
 @app.command()
 def score(
-    files: Annotated[list[str], typer.Argument(help="Text files (.txt, .md); - reads standard input.")],
+    files: Annotated[list[str], typer.Argument(help="Files, folders or archives of texts; - reads standard input.")],
     model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
     k: Annotated[float, typer.Option(help="percent of tokens that Min-K% looks at")] = DEFAULT_K,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
@@ -69,12 +68,13 @@ def score(
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16; what suits the device by default")] = AUTO,
     revision: Annotated[str | None, typer.Option(help="commit, tag or branch of a hub model")] = None,
     sha256: Annotated[str | None, typer.Option(help="what the model's weights must hash to")] = None,
+    clean: Annotated[bool, typer.Option("--clean", help="clean texts first; otherwise read as they stand")] = False,
     lowercase: Annotated[bool, typer.Option(help="also read each text in lower case")] = True,
 ) -> None:
     """Print the scores of texts. Files that cannot be scored are named; the others still are (exit code 1 then)."""
     try:
         checked_k(k)
-        documents, errors = _read_all(files)
+        documents, errors = _read_all(files, clean)
         target = _open(ModelRequest(model, device, dtype, revision, sha256)) if documents else None
         if target is not None:
             documents, too_short = _scorable(target, documents)
@@ -102,25 +102,19 @@ def _open(request: ModelRequest) -> LocalModel:
         return SHELF.open(request, settings())
 
 
-def _read_all(files: list[str]) -> tuple[list[Document], list[AuditError]]:
-    documents, errors = [], []
+def _read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditError]]:
+    """The texts of files, folders and standard input (`-`), and what could not be read."""
+    without = () if clean else tuple(STEPS)
+    results: list[FileResult] = []
     for file in files:
-        try:
-            documents.append(_read_one(file))
-        except AuditError as error:
-            errors.append(error)
-    return documents, errors
-
-
-def _read_one(file: str) -> Document:
-    if file == "-":
-        return document_of(sys.stdin.buffer.read().decode("utf-8", errors="replace"), "standard input")
-    try:
-        data = Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise AuditError(f"{shown_name(file)} cannot be opened ({reason}).", "Check the path.") from error
-    return read_file(file, data)
+        if file == "-":
+            results += read_files([Upload("standard input.txt", sys.stdin.buffer.read())], without)
+        elif Path(file).is_dir():
+            results += read_folder(Path(file), without)
+        else:
+            results += read_files([Upload(file, Path(file))], without)
+    documents = [document for result in results for document in result.documents]
+    return documents, [result.error for result in results if result.error is not None]
 
 
 def _scorable(target: LocalModel, documents: list[Document]) -> tuple[list[Document], list[AuditError]]:

@@ -87,9 +87,33 @@ class ModelIdentity:
         return asdict(self)
 
 
+class Label(StrEnum):
+    """Whether a text is known to have been in the training data."""
+
+    MEMBER = "member"
+    NON_MEMBER = "non-member"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What one cleaning step did in one place: characters start..end of the original became `text`."""
+
+    step: str
+    start: int
+    end: int
+    text: str
+
+
 @dataclass(frozen=True)
 class Document:
-    """One text as a person brought it. `id` is the SHA-256 of `text` in UTF-8."""
+    """One text as a person brought it. `id` is the SHA-256 of `text` in UTF-8.
+
+    raw    the text before cleaning; None where cleaning changed nothing
+    edits  in order and not overlapping; put into `raw` they give `text`
+    steps  the cleaning steps that were switched on, in the order they ran
+    group  what belongs together (a book): snippets of one group are not independent of each other
+    """
 
     id: str
     title: str
@@ -97,6 +121,34 @@ class Document:
     media_type: str
     source_name: str
     warnings: tuple[str, ...] = ()
+    raw: str | None = None
+    edits: tuple[Edit, ...] = ()
+    steps: tuple[str, ...] = ()
+    group: str = ""
+    label: Label = Label.UNKNOWN
+
+    @property
+    def original(self) -> str:
+        """The text as it was read, before cleaning."""
+        return self.text if self.raw is None else self.raw
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A piece of a document that is scored: `text` is the document's text from character `start` on.
+
+    `first_word` counts whitespace-separated words of the document from 0; `word_count` is how many of them
+    the snippet has. `id` is the SHA-256 of the document's id and these two numbers.
+    """
+
+    id: str
+    document_id: str
+    group: str
+    text: str
+    start: int
+    first_word: int
+    word_count: int
+    label: Label = Label.UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def made_up_text(n_words: int, rng: random.Random) -> str:
 
 
 def print_speed(model: LocalModel) -> None:
-    rng = random.Random(SEED)  # noqa: S311
+    rng = random.Random(SEED)
     texts = [made_up_text(rng.randint(150, 370), rng) for _ in range(N_TEXTS)]
     rows = [model._encoder.encode(text).token_ids.tolist() for text in texts]
     n_tokens = sum(map(len, rows))
@@ -117,7 +117,7 @@ def public_loop(model: LocalModel, rows: list[list[int]]) -> None:
 
 def print_memory(model: LocalModel, n_words: int) -> None:
     """Highest resident memory while one text is scored, over that of the loaded model."""
-    text = made_up_text(n_words, random.Random(SEED))  # noqa: S311
+    text = made_up_text(n_words, random.Random(SEED))
     process = psutil.Process()
     before = process.memory_info().rss
     peak, reading = before, True

@@ -50,7 +50,7 @@ def test_table_names_each_text(file: Path, model: str) -> None:
     other.write_text(TEXT * 2)
     code, out, _ = run("score", file, other, "--model", model)
     assert code == 0
-    assert "[bold]other.md" in out
+    assert "(bold)other.md" in out  # as it may be shown anywhere
     assert "text.txt" in out
     assert "Min-K%++" in out
 
@@ -75,11 +75,11 @@ def test_tokens_are_written_one_row_each_and_agree_with_the_scores(file: Path, m
 def test_standard_input_is_read(model: str) -> None:
     code, out, _ = run("score", "-", "--model", model, "--json", text=TEXT)
     assert code == 0
-    assert json.loads(out)[0]["file"] == "standard input"
+    assert json.loads(out)[0]["file"] == "standard input.txt"
 
 
 def test_bad_files_are_named_and_the_others_scored(file: Path, model: str, tmp_path: Path) -> None:
-    bad = {"empty.txt": b"", "latin.txt": "Zürich is".encode("latin-1"), "one.txt": b"a", "book.exe": b"MZ"}
+    bad = {"empty.txt": b"", "binary.txt": bytes(range(256)) * 9, "one.txt": b"a", "book.exe": b"MZ"}
     for name, data in bad.items():
         (tmp_path / name).write_bytes(data)
     paths = [tmp_path / name for name in bad]

@@ -34,6 +34,8 @@ def show_result(inspection: Inspection) -> None:
 
 def _answer(inspection: Inspection) -> None:
     stats = inspection.reading.stats
+    for warning in inspection.document.warnings:
+        st.warning(as_text(warning), icon=":material/warning:")
     st.subheader(as_text(inspection.document.title))
     st.markdown(
         f"**{as_text(inspection.identity.name)} read {stats.n_tokens:,} tokens and was, on average, as unsure "

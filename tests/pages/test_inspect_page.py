@@ -108,9 +108,10 @@ def test_examples_fill_the_text(page: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("latin.txt", "Zürich is a town".encode("latin-1"), "latin.txt is not UTF-8 text"),
-        ("empty.md", b"", "empty.md is empty"),
-        ("[x](http://a.b)\n.txt", b"\xff", "[x](http://a.b)�.txt is not UTF-8 text"),
+        ("binary.txt", bytes(range(256)) * 9, "“binary.txt” is not text"),
+        ("empty.md", b"", "“empty.md” is empty"),
+        ("[x](http://a.b)\n.txt", bytes(range(256)), "“(x)(http://a.b) .txt” is not text"),
+        ("novel.exe", b"MZ", "in no format that can be read"),
     ],
 )
 def test_bad_upload_is_said_by_name(page: AppTest, name: str, data: bytes, said: str) -> None:
