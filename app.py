@@ -18,7 +18,8 @@ page = st.navigation(
                 "pages/inspect_text.py", title="Inspect", url_path="inspect", icon=":material/visibility:", default=True
             ),
             st.Page("pages/method.py", title="Method", icon=":material/menu_book:"),
-        ]
+        ],
+        "Set up": [st.Page("pages/documents.py", title="Documents", icon=":material/library_books:")],
     }
 )
 warm_up()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,14 @@ class Upload:
 class FileResult:
     """What became of one file: its documents, or why there are none. `name` is safe to show.
 
+    `upload` is the place of the upload that it was in: files of one archive share it.
     A file is read wholly or not at all: where a table breaks off, the rows before are not given either.
     """
 
     name: str
     documents: tuple[Document, ...] = ()
     error: AuditError | None = None
+    upload: int = 0
 
 
 def read_files(uploads: Iterable[Upload], without: Collection[str] = ()) -> Iterator[FileResult]:
@@ -49,8 +51,9 @@ def read_files(uploads: Iterable[Upload], without: Collection[str] = ()) -> Iter
     `without` names the cleaning steps that are switched off. Never raises for what is in a file.
     """
     with ReaderProcess() as worker:
-        for upload in uploads:
-            yield from _read(worker, upload, without)
+        for place, upload in enumerate(uploads):
+            for result in _read(worker, upload, without):
+                yield replace(result, upload=place)
 
 
 def read_file(

@@ -46,7 +46,7 @@ def logprob_histogram(logprob: NDArray[np.float32], marked: NDArray[np.bool_], k
         text=f"cut at {cut:.2f} nats".replace("-", "−"),
     )
     figure.update_layout(barmode="stack")
-    return _framed(figure, "log-probability (nats)", "tokens")
+    return framed(figure, "log-probability (nats)", "tokens")
 
 
 def running_logprob(logprob: NDArray[np.float32], marked: NDArray[np.bool_], k: float) -> go.Figure:
@@ -69,7 +69,7 @@ def running_logprob(logprob: NDArray[np.float32], marked: NDArray[np.bool_], k: 
         line={"color": REST, "width": 2},
         hovertemplate="around token %{x}: %{y:.2f} nats<extra></extra>",
     )
-    return _framed(figure, "token", "log-probability (nats)")
+    return framed(figure, "token", "log-probability (nats)")
 
 
 def running_mean(values: NDArray[np.float32], window: int) -> NDArray[np.float64]:
@@ -79,7 +79,8 @@ def running_mean(values: NDArray[np.float32], window: int) -> NDArray[np.float64
     return np.asarray(sums / np.convolve(np.ones(len(values)), kernel, mode="same"))
 
 
-def _framed(figure: go.Figure, x: str, y: str) -> go.Figure:
+def framed(figure: go.Figure, x: str, y: str) -> go.Figure:
+    """`figure` with axis titles and the margins, height and legend that all figures have."""
     figure.update_layout(
         xaxis_title=x,
         yaxis_title=y,
