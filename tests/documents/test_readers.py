@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 
 from auditlib.core import AuditError, Document, Label
-from auditlib.documents import Columns, guess_columns, read_file, supported_suffixes
+from auditlib.documents import STEPS, Columns, guess_columns, read_file, supported_suffixes
 from auditlib.documents.snippets import tile
 from tests.documents.builders import (
     PICTURE,
@@ -323,3 +323,10 @@ def test_an_empty_file_is_called_empty(suffix: str) -> None:
         read_file(f"a{suffix}", b"")
     with pytest.raises(AuditError, match=rf"“a\{suffix}”"):
         read_file(f"a{suffix}", b" \n\n ")
+
+
+def test_utf_8_with_broken_bytes_is_not_taken_for_an_old_encoding() -> None:
+    data = "The ferry was late — ".encode() * 5 + b"\xff\xfe\x80"
+    (document,) = read_file("mixed.txt", data, without=list(STEPS))
+    assert document.text.startswith("The ferry was late — The")
+    assert "3 characters were damaged" in document.warnings[0]
