@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import pandas as pd
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -20,6 +23,7 @@ from auditlib.models.bundled import LANGUAGE_MODEL, fetch
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.scoring import DEFAULT_K, SCORES, Reading, all_scores, checked_k, read_texts
 from auditlib.scoring.loss import perplexity
+from auditlib.scoring.token_table import token_table
 
 if TYPE_CHECKING:
     from auditlib.models.local import LocalModel
@@ -74,24 +78,44 @@ def score(
     """Print the scores of texts. Files that cannot be scored are named; the others still are (exit code 1 then)."""
     try:
         checked_k(k)
+        if tokens is not None and not tokens.absolute().parent.is_dir():
+            raise AuditError(f"There is no folder to write {tokens} into.", "Choose another place.")
         documents, errors = _read_all(files, clean)
         target = _open(ModelRequest(model, device, dtype, revision, sha256)) if documents else None
+        results: list[Result] = []
         if target is not None:
             documents, too_short = _scorable(target, documents)
-            errors += too_short
-            readings = _read(target, documents, k, lowercase)
-            if tokens is not None:
-                _write_tokens(tokens, target, documents, readings)
-            if as_json:
-                typer.echo(json.dumps(_as_json(target, documents, readings), indent=2, ensure_ascii=False))
-            else:
-                _print_table(target, documents, readings)
+            results, failures = _read(target, documents, k, lowercase)
+            errors += too_short + failures
+        if as_json:
+            typer.echo(json.dumps([_as_json(result) for result in results], indent=2, ensure_ascii=False))
+        elif results:
+            _print_table(results)
+        for result in results:
+            for warning in result.document.warnings:
+                said.print(f"[yellow]{escape(result.document.source_name)}:[/] {escape(warning)}", soft_wrap=True)
+        if tokens is not None:
+            _write_tokens(tokens, results)
     except AuditError as error:
         _stop(error)
     for problem in errors:
         said.print(f"[bold red]Not scored:[/] {_plain(problem)}", soft_wrap=True)
     if errors:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One text, as one model read it."""
+
+    document: Document
+    reading: Reading
+    target: LocalModel
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Every score by name; None where it cannot be had."""
+        return all_scores(self.reading, self.target.capabilities)
 
 
 def _open(request: ModelRequest) -> LocalModel:
@@ -128,44 +152,51 @@ def _scorable(target: LocalModel, documents: list[Document]) -> tuple[list[Docum
     return scorable, errors
 
 
-def _read(target: LocalModel, documents: list[Document], k: float, lowercase: bool) -> list[Reading]:
+def _read(
+    target: LocalModel, documents: list[Document], k: float, lowercase: bool
+) -> tuple[list[Result], list[AuditError]]:
+    """Results in the order of the documents; and what the model could make no numbers of."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    readings: dict[int, Reading] = {}
+    failures = []
     with Progress(*columns, console=said, transient=True) as bar:
         task = bar.add_task(f"Reading {len(documents)} text{'s' if len(documents) != 1 else ''}", total=None)
-        readings = dict(
-            read_texts(
+        try:
+            for index, reading in read_texts(
                 target,
                 [document.text for document in documents],
                 k,
                 lowercase=lowercase,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
                 names=[document.source_name for document in documents],
-            )
-        )
-    return [readings[i] for i in range(len(documents))]
+            ):
+                readings[index] = reading
+        except AuditError as error:
+            failures.append(error)
+    return [Result(documents[i], readings[i], target) for i in sorted(readings)], failures
 
 
-def _as_json(target: LocalModel, documents: list[Document], readings: list[Reading]) -> list[dict[str, object]]:
-    return [
-        {
-            "file": document.source_name,
-            "text_sha256": document.id,
-            "n_tokens": reading.stats.n_tokens,
-            "k": reading.k,
-            "scores": all_scores(reading, target.capabilities),
-            "perplexity": perplexity(reading.stats.logprob),
-            "model": target.identity.as_dict(),
-            "versions": library_versions(),
-        }
-        for document, reading in zip(documents, readings, strict=True)
-    ]
+def _as_json(result: Result) -> dict[str, object]:
+    value = perplexity(result.reading.stats.logprob)
+    return {
+        "file": result.document.source_name,
+        "title": result.document.title,
+        "text_sha256": result.document.id,
+        "warnings": list(result.document.warnings),
+        "n_tokens": result.reading.stats.n_tokens,
+        "k": result.reading.k,
+        "scores": result.scores,
+        "perplexity": value if math.isfinite(value) else None,
+        "model": result.target.identity.as_dict(),
+        "versions": library_versions(),
+    }
 
 
-def _print_table(target: LocalModel, documents: list[Document], readings: list[Reading]) -> None:
-    k = f"{readings[0].k:g}" if readings else f"{DEFAULT_K:g}"
+def _print_table(results: list[Result]) -> None:
+    target = results[0].target
     table = Table(
-        title=f"{target.identity.name}, {target.identity.dtype} on {target.device}; k = {k}%; higher = more like "
-        "what the model was trained on",
+        title=f"{target.identity.name}, {target.identity.dtype} on {target.device}; k = {results[0].reading.k:g}%; "
+        "higher = more like what the model was trained on",
         title_justify="left",
     )
     table.add_column("text", overflow="fold")
@@ -173,27 +204,22 @@ def _print_table(target: LocalModel, documents: list[Document], readings: list[R
     for definition in SCORES.values():
         table.add_column(definition.label, justify="right")
     table.add_column("perplexity", justify="right")
-    for document, reading in zip(documents, readings, strict=True):
-        values = all_scores(reading, target.capabilities).values()
+    for result in results:
         table.add_row(
-            escape(document.source_name),
-            f"{reading.stats.n_tokens:,}",
-            *("–" if value is None else f"{value:.4g}" for value in values),
-            f"{perplexity(reading.stats.logprob):.4g}",
+            escape(result.document.source_name),
+            f"{result.reading.stats.n_tokens:,}",
+            *("–" if value is None else f"{value:.4g}" for value in result.scores.values()),
+            f"{perplexity(result.reading.stats.logprob):.4g}",
         )
     Console().print(table)
 
 
-def _write_tokens(file: Path, target: LocalModel, documents: list[Document], readings: list[Reading]) -> None:
-    import pandas as pd
-
-    from auditlib.scoring.token_table import token_table
-
+def _write_tokens(file: Path, results: list[Result]) -> None:
     tables = [
-        token_table(reading, target.token_text(reading.stats.token_ids.tolist())).assign(
-            file=document.source_name, text_sha256=document.id
+        token_table(result.reading, result.target.token_text(result.reading.stats.token_ids.tolist())).assign(
+            file=result.document.source_name, text_sha256=result.document.id
         )
-        for document, reading in zip(documents, readings, strict=True)
+        for result in results
     ]
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     try:

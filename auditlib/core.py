@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -54,8 +54,13 @@ class Settings(BaseSettings):
 
 
 def settings() -> Settings:
-    """The settings as the environment has them now."""
-    return Settings()
+    """The settings as the environment has them now. Raises `AuditError` where one makes no sense."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "AUDIT_" + "_".join(str(part) for part in first["loc"]).upper()
+        raise AuditError(f"The setting {name} makes no sense: {first['msg']}.", "Correct or remove it.") from error
 
 
 class Capability(StrEnum):
@@ -77,6 +82,7 @@ class ModelIdentity:
     source: str  # what was asked for: "bundled", a folder, a GGUF file or a hub id
     revision: str | None  # the hub commit; None for what lies on this machine
     weights_sha256: str
+    config_sha256: str
     tokenizer_sha256: str
     dtype: str
     backend: str
@@ -225,6 +231,10 @@ class TargetModel(Protocol):
         `top` asks for that many likeliest alternatives at each position. Raises `AuditError` for a text that
         cannot be scored, naming it by `names`, or by its place where none are given.
         """
+        ...
+
+    def tokens_to_read(self, text: str, name: str = "The text") -> int:
+        """Tokens that scoring `text` passes through the model; `AuditError` where the text cannot be scored."""
         ...
 
     def token_text(self, token_ids: Sequence[int]) -> list[str]:

@@ -19,7 +19,7 @@ from tests.get_browser import installed_browser
 
 LENGTHS = (1_000, 10_000, 50_000)
 FRAME_MS = 1000 / 60
-IDENTITY = ModelIdentity("made up", "made up", None, "0" * 64, "0" * 64, "float32", "none")
+IDENTITY = ModelIdentity("made up", "made up", None, "0" * 64, "0" * 64, "0" * 64, "float32", "none")
 FOLLOW_SLIDER = """() => {
     const slider = document.querySelector(".k-input");
     const times = [];

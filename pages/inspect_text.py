@@ -18,7 +18,6 @@ st.markdown(
 
 text_source()
 if st.button("Read this text", type="primary", icon=":material/play_arrow:"):
-    st.session_state.pop("inspection", None)
     try:
         st.session_state["inspection"] = read_document(chosen_document())
     except AuditError as error:

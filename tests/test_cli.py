@@ -97,8 +97,8 @@ def test_bad_files_are_named_and_the_others_scored(file: Path, model: str, tmp_p
         (["--k", "0"], "k is a percentage"),
         (["--model", "/no/such/folder"], "There is no model folder"),
         (["--device", "quantum"], "does not offer the device"),
-        (["--sha256", "0" * 64], "not the one expected"),
-        (["--tokens", "/no/such/place/tokens.parquet"], "cannot be written"),
+        (["--sha256", "0" * 64], "not what was expected"),
+        (["--tokens", "/no/such/place/tokens.parquet"], "There is no folder to write"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(options: list[str], said: str, file: Path, model: str) -> None:

@@ -102,7 +102,7 @@ def gpt2_config(vocab_size: int = 400, context: int = 64) -> GPT2Config:
 
 def identity_of(name: str) -> ModelIdentity:
     """An identity for a model that lies nowhere."""
-    return ModelIdentity(name, "built in a test", None, "0" * 64, "0" * 64, "float32", "transformers")
+    return ModelIdentity(name, "built in a test", None, "0" * 64, "0" * 64, "0" * 64, "float32", "transformers")
 
 
 def local_model(

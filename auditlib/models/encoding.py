@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from auditlib.core import AuditError
+from auditlib.models.failures import explained
 
 FEWEST_SCORED_TOKENS = 2
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # how SentencePiece vocabularies write a single byte
@@ -43,6 +44,8 @@ class EncodedText:
 
 class TextEncoder:
     """A tokenizer set up for audits: no truncation, no padding, and special tokens never read out of a text.
+
+    Special are those that the tokenizer marks so; other added tokens (runs of spaces) are part of how it reads.
 
     A document that contains the letters `</s>` or `<|endoftext|>` holds those letters: read as control
     tokens, they would let a text speak to the model in the auditor's name.
@@ -77,9 +80,10 @@ class TextEncoder:
                 "Save it as UTF-8 again and try once more.",
             ) from None
 
-        encoding = self._tokenizer.encode(text)
-        special = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-        first, last = (special[0], special[-1] + 1) if len(special) else (len(encoding.ids), len(encoding.ids))
+        with explained(f"{name} cannot be cut into tokens by this model's tokenizer"):
+            encoding = self._tokenizer.encode(text)
+        of_text = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
+        first, last = (of_text[0], of_text[-1] + 1) if len(of_text) else (len(encoding.ids), len(encoding.ids))
         start, end = self._spans_by_bytes(encoding.tokens[first:last], text) or _gapless(
             encoding.offsets[first:last], text
         )

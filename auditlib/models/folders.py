@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,16 @@ PICKLED_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack
 LARGEST_JSON_BYTES = 64 * 2**20
 # Far above any published model; a configuration beyond it is a mistake or an attack on this machine's memory.
 MOST_LAYERS = 2048
-LARGEST_SIZE = 2**27
+LARGEST_NUMBER = 2**27
+
+
+def stored_elements(weights: list[Path]) -> int:
+    """How many numbers the weight files hold, by their headers."""
+    total = 0
+    for file in weights:
+        with safe_open(file, framework="pt") as tensors:
+            total += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118
+    return total
 
 
 def check_model_folder(folder: Path) -> list[Path]:
@@ -37,6 +47,11 @@ def check_model_folder(folder: Path) -> list[Path]:
         raise AuditError(
             f"{folder} has no config.json, so it is not a Transformers model folder.",
             "Give the folder that holds config.json, the tokenizer and the .safetensors weights, or a .gguf file.",
+        )
+    if (folder / "adapter_config.json").is_file():
+        raise AuditError(
+            f"{folder} holds a model and an adapter side by side, so it is not clear which is meant.",
+            "Move the adapter's files out of the folder, or merge the adapter into the model.",
         )
     _check_config(folder)
     weights = _weight_files(folder)
@@ -74,8 +89,13 @@ def _check_config(folder: Path) -> None:
             f"The model in {folder} is of a kind ({str(kind)[:40]!r}) that is not a known causal language model.",
             "Choose a causal language model (such as GPT, Llama, Pythia or SmolLM).",
         )
+    if "transformers_weights" in config:
+        raise AuditError(
+            f"config.json in {folder} names a weight file of its own, so what is hashed need not be what runs.",
+            "Fetch the model again from where it was published.",
+        )
     for name, value in _numbers(config):
-        if (name.endswith("layers") and value > MOST_LAYERS) or (value > LARGEST_SIZE and name.endswith("size")):
+        if value > (MOST_LAYERS if re.search(r"(layers?|blocks?)$", name) else LARGEST_NUMBER):
             raise AuditError(
                 f"config.json in {folder} asks for {name} = {value}, which no real model has.",
                 "Fetch the model again from where it was published.",

@@ -17,6 +17,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from auditlib.core import AuditError, library_versions
+from auditlib.models.fitting import refuse_ill_fitting
 from auditlib.models.folders import read_json
 from auditlib.models.hashes import check_sha256, file_sha256
 
@@ -78,13 +79,15 @@ def _convert(file: Path, digest: str, folder: Path) -> None:
 
 def _write_folder(file: Path, digest: str, folder: Path) -> None:
     try:
-        model = AutoModelForCausalLM.from_pretrained(
+        model, report = AutoModelForCausalLM.from_pretrained(
             file.parent,
             gguf_file=file.name,
             dtype=torch.float32,
             local_files_only=True,
             trust_remote_code=False,
+            output_loading_info=True,
         )
+        refuse_ill_fitting(report, file.name)
         tokenizer = AutoTokenizer.from_pretrained(
             file.parent, gguf_file=file.name, local_files_only=True, trust_remote_code=False
         )
@@ -96,6 +99,8 @@ def _write_folder(file: Path, digest: str, folder: Path) -> None:
         tokenizer.save_pretrained(folder)
         del model
         gc.collect()
+    except AuditError:
+        raise
     except OSError as error:
         if error.errno is not None:
             raise AuditError(

@@ -26,7 +26,7 @@ def check_sha256(found: str, expected: str | None, what: str) -> None:
     """`AuditError` where `expected` is given and `found` is another. `what` is what was hashed, for people."""
     if expected is not None and found != expected.strip().lower():
         raise AuditError(
-            f"{what} is not the one expected: its SHA-256 is {found[:16]}… and should be "
+            f"{what}: not what was expected. The SHA-256 is {found[:16]}… and should be "
             f"{expected.strip().lower()[:16]}….",
             "Do not use it. Delete it and fetch it again from a source that you trust, or correct the expected hash.",
         )

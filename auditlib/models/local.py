@@ -15,19 +15,21 @@ from transformers import PreTrainedModel
 
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
 from auditlib.models.encoding import EncodedText, TextEncoder
+from auditlib.models.failures import explained, is_out_of_memory
 from auditlib.models.projection import find_projection, reads_left_to_right
 from auditlib.models.statistics import PositionStatistics, position_statistics
 from auditlib.models.windows import Window, batches_of, windows_of
 
 # Found by measuring (benchmarks/): on a CPU larger batches fall out of cache and are slower.
-BATCH_TOKENS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
-LOGIT_ROWS = {"cpu": 256, "mps": 512, "cuda": 1024}
+BATCH_TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 32768}
+LOGIT_ROWS = {"cpu": 512, "mps": 512, "cuda": 1024}
 # A text longer than this is read in windows even by a model whose context is longer: attention's cost grows
 # with the square of the window, and its memory with the window.
 LONGEST_WINDOW = 8192
 WINDOW_OVERLAP = 0.5
 # Short batches run slower a token than the rest of a long text will.
 FEWEST_TIMED_TOKENS = 128
+MOST_FAILURES_NAMED = 5
 
 
 class LocalModel:
@@ -59,15 +61,17 @@ class LocalModel:
         self._model = model.eval()
         self._encoder = encoder
         self._one_at_a_time = threading.Lock()
-        self._projection = find_projection(model)
-        if not reads_left_to_right(model, self._projection):
+        with explained(f"The model {identity.name} loads but does not run"):
+            self._projection = find_projection(model)
+            is_causal = reads_left_to_right(model, self._projection)
+        if not is_causal:
             raise AuditError(
                 f"{identity.name} is not a left-to-right language model: later words change its view of earlier ones.",
                 "Choose a causal language model (such as GPT, Llama, Pythia or SmolLM).",
             )
         self.context_length = _context_length(model)
-        self.vocabulary_size = int(model.config.get_text_config().vocab_size)
-        self._window_tokens = window_tokens or min(self.context_length, LONGEST_WINDOW)
+        self.vocabulary_size = int(model.get_output_embeddings().weight.shape[0])
+        self._window_tokens = window_tokens or min(_steady_length(model), self.context_length, LONGEST_WINDOW)
         kind = self.device.type
         self._batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
         self._logit_rows = LOGIT_ROWS.get(kind, LOGIT_ROWS["cpu"])
@@ -98,6 +102,7 @@ class LocalModel:
     ) -> Iterator[tuple[int, TokenStats]]:
         """Each text's index with its statistics, longest first (see `TargetModel`).
 
+        A text of which the model makes no finite numbers is reported by an `AuditError` after all others were given.
         Nothing is truncated: a text longer than the window is read in windows that overlap by half. Where the
         tokenizer puts a BOS in front, every window begins with it, as models trained with one are lost without.
         """
@@ -107,19 +112,33 @@ class LocalModel:
         collected = [_Collected.of(text, top) for text in encoded]
         lengths = [len(encoded[w.text].prefix_ids) + w.end - w.begin for w in windows]
         done, total = 0, sum(lengths)
+        failed: list[AuditError] = []
         for indices in batches_of(lengths, self._batch_tokens):
             batch = [windows[i] for i in indices]
-            for window, stats in zip(batch, self._read(batch, encoded, top), strict=True):
-                collected[window.text].put(window, stats)
+            for window, found in zip(batch, self._read(batch, encoded, top), strict=True):
+                collected[window.text].put(window, found)
             done += sum(lengths[i] for i in indices)
             if progress is not None:
                 progress(done, total)
             for text in dict.fromkeys(w.text for w in batch):
-                if collected[text].is_complete:
-                    yield text, collected[text].finished(names[text])
+                if not collected[text].is_complete:
+                    continue
+                try:
+                    stats = collected[text].finished(names[text])
+                except AuditError as error:
+                    failed.append(error)  # raised when the other texts have been given
+                else:
+                    yield text, stats
+        if failed:
+            raise AuditError(" ".join(error.wrong for error in failed[:MOST_FAILURES_NAMED]), failed[0].remedy)
 
     def _windows(self, encoded: EncodedText, text: int = 0) -> list[Window]:
         room = self._window_tokens - len(encoded.prefix_ids)
+        if room < 2:
+            raise AuditError(
+                f"The window of {self.identity.name} ({self._window_tokens} tokens) is too short to read any text.",
+                "Choose another model.",
+            )
         return windows_of(len(encoded.token_ids), encoded.first_scorable, room, WINDOW_OVERLAP, text)
 
     def _read(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
@@ -127,13 +146,16 @@ class LocalModel:
         try:
             with self._one_at_a_time:
                 began = time.perf_counter()
-                stats = self._forward(windows, encoded, top)
+                with explained(f"The model {self.identity.name} failed while reading"):
+                    stats = self._forward(windows, encoded, top)
                 seconds = time.perf_counter() - began
             n_read = sum(w.end - w.begin for w in windows)
             if n_read >= FEWEST_TIMED_TOKENS or self.tokens_per_second is None:
                 self.tokens_per_second = n_read / max(seconds, 1e-9)
             return stats
-        except (torch.OutOfMemoryError, MemoryError) as error:
+        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
             if len(windows) == 1:
                 raise AuditError(
                     f"The memory of {self.device} does not hold {self.identity.name} and one window of text.",
@@ -160,8 +182,11 @@ class LocalModel:
         places = torch.cat([row * ids.shape[1] + torch.arange(a, b) for row, (a, b) in enumerate(targets)])
         places = places.to(self.device)
         flat_states, flat_ids = states.flatten(0, 1), ids.flatten()
+        out = None
+        if self._projection.takes_out and self.device.type == "cpu":
+            out = torch.empty(min(self._logit_rows, len(places)), self.vocabulary_size)
         slices = [
-            position_statistics(self._projection.logits(flat_states[p - 1]), flat_ids[p], top)
+            position_statistics(self._projection.logits(flat_states[p - 1], out), flat_ids[p], top)
             for p in places.split(self._logit_rows)
         ]
         counts = [b - a for a, b in targets]
@@ -248,4 +273,17 @@ def _context_length(model: PreTrainedModel) -> int:
         value = getattr(config, name, None)
         if isinstance(value, int) and value >= 2:
             return value
-    return LONGEST_WINDOW  # no limit of its own (recurrent models)
+    return LONGEST_WINDOW  # none that it names (recurrent models, relative positions)
+
+
+def _steady_length(model: PreTrainedModel) -> int:
+    """The longest window in which a text's numbers do not depend on the length of its batch.
+
+    Models with "longrope" positions (Phi-3 and its kin) change all positions once any row is longer than this.
+    """
+    config = model.config.get_text_config()
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    original = rope.get("original_max_position_embeddings") if isinstance(rope, dict) else None
+    original = original or getattr(config, "original_max_position_embeddings", None)
+    is_long = isinstance(rope, dict) and "longrope" in (rope.get("rope_type"), rope.get("type"))
+    return original if is_long and isinstance(original, int) else LONGEST_WINDOW

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
-import logging
+import json
 import re
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import torch
@@ -16,19 +18,21 @@ from transformers.utils import logging as transformers_logging
 from auditlib.core import AuditError, ModelIdentity, Settings
 from auditlib.models.bundled import LANGUAGE_MODEL, bundled_file
 from auditlib.models.encoding import TextEncoder
-from auditlib.models.folders import check_model_folder
+from auditlib.models.failures import explained
+from auditlib.models.fitting import check_size, refuse_ill_fitting
+from auditlib.models.folders import check_model_folder, read_json, stored_elements
 from auditlib.models.gguf import gguf_folder
 from auditlib.models.hashes import check_sha256, weights_sha256
 from auditlib.models.hub import hub_folder
 from auditlib.models.local import LocalModel
-from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, ModelRequest
 
-logger = logging.getLogger(__name__)
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+ABOUT_THE_FILE = ("transformers_version", "_name_or_path", "torch_dtype", "dtype", "use_cache")
 # A second model is for comparing; more would fill the memory of most machines.
 MOST_LOADED = 2
 
@@ -45,16 +49,18 @@ class ModelShelf:
     def open(self, request: ModelRequest, settings: Settings) -> LocalModel:
         """The loaded model; loading it first if need be. Raises `AuditError` where that cannot be done.
 
-        A model that is there is given at once, also while another one is being loaded.
+        A model that is there is given at once, also while another one is being loaded; and nothing is dropped
+        for a request that turns out to be mistaken.
         """
         model = self._taken(request)
         if model is not None:
             return model
+        files = find_files(request, settings)
         with self._loading:
             model = self._taken(request)  # another caller may have loaded it while this one waited
             if model is None:
                 self._make_room()
-                model = load_model(request, settings)
+                model = load_files(files, settings)
                 with self._touching:
                     self._models[request] = model
         return model
@@ -101,32 +107,66 @@ def available_dtypes(device: str) -> list[str]:
     return ["float32", "bfloat16"]
 
 
+@dataclass(frozen=True)
+class ModelFiles:
+    """A checked folder, ready to be loaded: what was asked for, and where and how it will run."""
+
+    folder: Path
+    weights: tuple[Path, ...]
+    weights_sha256: str
+    name: str
+    source: str
+    revision: str | None
+    device: str
+    dtype: str
+
+
 def load_model(request: ModelRequest, settings: Settings) -> LocalModel:
-    """A model from files, checked before, while and after they are read. Raises `AuditError`."""
+    """A model of the caller's own, not shared. Raises `AuditError`."""
+    return load_files(find_files(request, settings), settings)
+
+
+def find_files(request: ModelRequest, settings: Settings) -> ModelFiles:
+    """The request's files, brought here and checked, but not loaded yet. Raises `AuditError`."""
     device = _chosen("device", request.device, available_devices())
     dtype = _chosen("data type", request.dtype, available_dtypes(device))
     folder, known_sha256, revision, name = _resolved(request, settings.home_folder)
     weights = check_model_folder(folder)
     digest = known_sha256 or weights_sha256(weights)
     check_sha256(digest, request.sha256, f"The weights of {name}")
-    encoder = _load_encoder(folder, name)
-    model = _load_weights(folder, name, sum(f.stat().st_size for f in weights), DTYPES[dtype], device)
-    if encoder.vocabulary_size > model.get_input_embeddings().weight.shape[0]:
+    return ModelFiles(folder, tuple(weights), digest, name, request.source, revision, device, dtype)
+
+
+def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
+    """A model from checked files; what only loading can tell is checked now. Raises `AuditError`."""
+    name = files.name
+    encoder = _load_encoder(files.folder, name)
+    model = _load_weights(files)
+    n_known = model.get_input_embeddings().weight.shape[0]
+    if encoder.vocabulary_size > n_known:
         raise AuditError(
-            f"The tokenizer of {name} knows {encoder.vocabulary_size} tokens and its weights only "
-            f"{model.get_input_embeddings().weight.shape[0]}, so they do not belong together.",
+            f"The tokenizer of {name} knows {encoder.vocabulary_size} tokens and its weights only {n_known}, so they "
+            "do not belong together.",
             "Fetch the model again from where it was published.",
         )
     identity = ModelIdentity(
         name=name,
-        source=request.source,
-        revision=revision,
-        weights_sha256=digest,
+        source=files.source,
+        revision=files.revision,
+        weights_sha256=files.weights_sha256,
+        config_sha256=_config_sha256(files.folder),
         tokenizer_sha256=encoder.sha256,
-        dtype=dtype,
+        dtype=files.dtype,
         backend="transformers",
     )
     return LocalModel(model, encoder, identity, batch_tokens=settings.batch_tokens)
+
+
+def _config_sha256(folder: Path) -> str:
+    """Hash of what the configuration says of the model, whatever its layout and the library that wrote it."""
+    config = read_json(folder / "config.json")
+    said = {name: value for name, value in config.items() if name not in ABOUT_THE_FILE}
+    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str | None, str]:
@@ -135,9 +175,13 @@ def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str 
     if source == BUNDLED:
         folder, digest = gguf_folder(bundled_file(LANGUAGE_MODEL, home), home, LANGUAGE_MODEL.sha256)
         return folder, digest, None, LANGUAGE_MODEL.name
-    path = Path(source).expanduser()
+    if source.startswith(HUB_PREFIX):
+        hub_id = source.removeprefix(HUB_PREFIX)
+        folder, revision = hub_folder(hub_id, request.revision, home)
+        return folder, None, revision, hub_id
     if "\0" in source or not source:
         raise AuditError("No model was named.", "Give a folder, a .gguf file or a hub id (owner/name).")
+    path = Path(source).expanduser()
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
     except OSError as error:
@@ -168,77 +212,37 @@ def _chosen(what: str, wanted: str, available: list[str]) -> str:
 
 
 def _load_encoder(folder: Path, name: str) -> TextEncoder:
-    with _Explained(f"The tokenizer of {name}"):
+    with explained(f"The tokenizer of {name} could not be loaded"):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise AuditError(
-            f"The tokenizer of {name} cannot say which characters a token stands for.",
-            "Use a version of the model that has a tokenizer.json.",
-        )
-    return TextEncoder(backend)
+        if backend is not None:
+            return TextEncoder(backend)
+    raise AuditError(
+        f"The tokenizer of {name} cannot say which characters a token stands for.",
+        "Use a version of the model that has a tokenizer.json.",
+    )
 
 
-def _load_weights(folder: Path, name: str, file_bytes: int, dtype: torch.dtype, device: str) -> PreTrainedModel:
-    with _Explained(f"The model {name}"):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        _check_size(config, name, file_bytes)
-        model, report = AutoModelForCausalLM.from_pretrained(
-            folder,
-            config=config,
-            dtype=dtype,
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
-            output_loading_info=True,
-        )
-    # A weight that the files lack would be made up at random, and every score with it.
-    missing = sorted(report["missing_keys"]) + sorted(str(k) for k in report["mismatched_keys"])
-    if missing:
-        raise AuditError(
-            f"The weights of {name} do not fit its configuration: {len(missing)} are missing or of another "
-            f"shape ({missing[0][:80]}).",
-            "Fetch the model again; config.json and the weights must come from the same publisher.",
-        )
+def _load_weights(files: ModelFiles) -> PreTrainedModel:
     try:
-        return model.to(device)
-    except torch.OutOfMemoryError as error:
+        with explained(f"The model {files.name} could not be loaded"):
+            config = AutoConfig.from_pretrained(files.folder, trust_remote_code=False, local_files_only=True)
+            config.return_dict = True  # what is read of the outputs has names
+            check_size(config, files.name, stored_elements(list(files.weights)))
+            model, report = AutoModelForCausalLM.from_pretrained(
+                files.folder,
+                config=config,
+                dtype=DTYPES[files.dtype],
+                use_safetensors=True,
+                trust_remote_code=False,
+                local_files_only=True,
+                output_loading_info=True,
+            )
+            refuse_ill_fitting(report, files.name)
+            on_device: PreTrainedModel = model.to(files.device)
+            return on_device
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         raise AuditError(
-            f"{name} does not fit into the memory of {device}.",
+            f"{files.name} does not fit into the memory of {files.device}.",
             "Choose a smaller data type or another device.",
-        ) from error
-
-
-def _check_size(config: object, name: str, file_bytes: int) -> None:
-    """Refuses a configuration that asks for far more memory than the weight files could fill."""
-    with torch.device("meta"):
-        empty = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
-    parameters = sum(p.numel() for p in empty.parameters())
-    if parameters > 16 * file_bytes:  # quantized files hold at the least half a byte a parameter
-        raise AuditError(
-            f"The configuration of {name} describes {parameters:,} parameters, far more than its weight files hold.",
-            "Fetch the model again; config.json and the weights must come from the same publisher.",
-        )
-
-
-class _Explained:
-    """Turns whatever a library throws over a stranger's files into an `AuditError` about `what`."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        # A panic in the tokenizers' Rust code arrives as a BaseException of its own.
-        if error is None or isinstance(error, AuditError):
-            return
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            return
-        logger.warning("%s could not be loaded", self._what, exc_info=error)
-        first_line = (str(error).strip().splitlines() or [""])[0][:200]
-        raise AuditError(
-            f"{self._what} could not be loaded ({type(error).__name__}: {first_line}).",
-            "Fetch the model again from where it was published, or choose another.",
         ) from error

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 PROBE_TOKENS = 9
 # What rounding alone may do, relative to the largest logit: bfloat16 keeps 8 bits, float16 keeps 11.
-TOLERANCE = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-3, torch.bfloat16: 8e-3}
 
 
 @dataclass(frozen=True)
 class Projection:
-    """`states(ids (b, l))` -> (b, l, d); `logits(states (m, d))` -> (m, V) float32."""
+    """`states(ids (b, l))` -> (b, l, d), and `logits(states (m, d), out)` -> (m, V) float32.
+
+    `out`, a float32 array of m rows or more, may be written into and handed back: allocating the largest array
+    there is anew for every slice costs a CPU some percent of the whole. `takes_out` says whether it would be used.
+    """
 
     states: Callable[[Tensor], Tensor]
-    logits: Callable[[Tensor], Tensor]
+    logits: Callable[[Tensor, Tensor | None], Tensor]
     is_sliced: bool
+    takes_out: bool = False
 
 
 def find_projection(model: PreTrainedModel) -> Projection:
@@ -35,32 +41,37 @@ def find_projection(model: PreTrainedModel) -> Projection:
     """
     whole = Projection(
         states=lambda ids: model(input_ids=ids, use_cache=False).logits,
-        logits=lambda logits: logits.float(),
+        logits=lambda logits, out: logits.float(),
         is_sliced=False,
     )
     ids = _probe_ids(model)
     with torch.inference_mode():
-        truth = whole.logits(whole.states(ids).flatten(0, 1))
+        truth = _logits(whole, ids)
         if not torch.isfinite(truth).all():
             return whole  # a broken model is reported where it is used, with the text's name
-        splits = [(_error(split.logits(split.states(ids).flatten(0, 1)), truth), split) for split in _splits(model)]
+        splits = [(_error(_logits(split, ids), truth), split) for split in _splits(model)]
     error, best = min(splits, key=lambda pair: pair[0], default=(float("inf"), whole))
     return best if error <= TOLERANCE[model.dtype] else whole
 
 
 def reads_left_to_right(model: PreTrainedModel, projection: Projection) -> bool:
-    """Whether later tokens leave earlier positions alone.
+    """Whether later tokens leave earlier positions alone, be they others or more of them.
 
     True for a causal model; it is also what makes a text's numbers independent of the padding of its batch.
     """
     ids = _probe_ids(model)
-    changed = ids.clone()
-    changed[:, PROBE_TOKENS // 2 :] = ids[:, PROBE_TOKENS // 2 :].flip(1)
-    before = slice(0, PROBE_TOKENS // 2)
+    kept = PROBE_TOKENS // 2
+    others = ids.clone()
+    others[:, kept:] = ids[:, kept:].flip(1)
     with torch.inference_mode():
-        a = projection.logits(projection.states(ids)[:, before].flatten(0, 1))
-        b = projection.logits(projection.states(changed)[:, before].flatten(0, 1))
-    return not _error(a, b) > TOLERANCE[model.dtype]
+        alone = _logits(projection, ids[:, :kept])
+        among = [_logits(projection, longer, kept) for longer in (ids, others)]
+    return not any(_error(found, alone) > TOLERANCE[model.dtype] for found in among)
+
+
+def _logits(projection: Projection, ids: Tensor, first: int | None = None) -> Tensor:
+    """Logits of the first positions of each row, or of all, as (positions, V)."""
+    return projection.logits(projection.states(ids)[:, :first].flatten(0, 1), None)
 
 
 def _probe_ids(model: PreTrainedModel) -> Tensor:
@@ -78,21 +89,29 @@ def _error(a: Tensor, b: Tensor) -> float:
 
 
 def _splits(model: PreTrainedModel) -> list[Projection]:
-    head = model.get_output_embeddings()
+    head: Any = model.get_output_embeddings()
     body = model.get_decoder() if hasattr(model, "get_decoder") else getattr(model, "base_model", None)
     if head is None or body is None or body is model:
         return []
     config = model.config.get_text_config()
+    weight = head.weight if isinstance(head, nn.Linear) and getattr(head, "bias", None) is None else None
+    takes_out = weight is not None and weight.dtype == torch.float32
 
     def states(ids: Tensor) -> Tensor:
         hidden: Tensor = body(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
+    def head_logits(hidden: Tensor, out: Tensor | None) -> Tensor:
+        if out is not None and takes_out and weight is not None:
+            return torch.mm(hidden, weight.t(), out=out[: len(hidden)])
+        return torch.as_tensor(head(hidden)).float()
+
     def after(change: Callable[[Tensor], Tensor]) -> Projection:
-        return Projection(states, lambda hidden: change(head(hidden).float()), is_sliced=True)
+        return Projection(states, lambda hidden, out: change(head_logits(hidden, out)), True, takes_out)
 
     splits = [after(lambda logits: logits)]
-    if cap := getattr(config, "final_logit_softcapping", None):  # Gemma 2
+    cap = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_soft_cap", None)
+    if cap:  # Gemma 2, RecurrentGemma
         splits.append(after(lambda logits: logits.div_(cap).tanh_().mul_(cap)))
     if divisor := getattr(config, "logits_scaling", None):  # Granite
         splits.append(after(lambda logits: logits.div_(divisor)))

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 BUNDLED = "bundled"
 AUTO = "auto"
+HUB_PREFIX = "hub:"  # says that a name like a/b is meant for the hub, also where a folder a/b is at hand
 
 
 @dataclass(frozen=True)
 class ModelRequest:
     """Which model, where and how: `source` is "bundled", a folder, a .gguf file or a hub id (owner/name).
+
+    A name that could be either is taken for a folder where there is one; "hub:owner/name" is never.
 
     `sha256`, where given, is what the weights must hash to.
     """

@@ -44,7 +44,7 @@ class Score:
         if lacking := self.needs - capabilities:
             return f"This model does not give {', '.join(sorted(lacking))}."
         if self.reads_lowercased and reading.lowercased is None:
-            return "The text was not read a second time in lower case."
+            return "The text was not read in lower case, or is too short then."
         return None
 
 

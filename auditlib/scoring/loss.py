@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from auditlib.scoring.base import Reading, score
 
+LARGEST_EXPONENT = 700.0  # exp of more does not fit a float64
+
 
 def negative_log_likelihood(logprob: NDArray[np.float32]) -> float:
     """NLL = -mean(logprob), nats per token; logprob (n,), n >= 1."""
@@ -16,8 +18,9 @@ def negative_log_likelihood(logprob: NDArray[np.float32]) -> float:
 
 
 def perplexity(logprob: NDArray[np.float32]) -> float:
-    """exp(NLL), as which the loss is shown to people; 1 is a text that was fully foreseen."""
-    return math.exp(negative_log_likelihood(logprob))
+    """exp(NLL), as which the loss is shown to people; 1 is a text that was fully foreseen, inf beyond all numbers."""
+    nll = negative_log_likelihood(logprob)
+    return math.exp(nll) if nll < LARGEST_EXPONENT else math.inf
 
 
 @score(

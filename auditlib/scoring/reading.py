@@ -19,23 +19,31 @@ def read_texts(
 ) -> Iterator[tuple[int, Reading]]:
     """Each text's index with its reading, as soon as all that belongs to it has been read.
 
-    `top` likeliest alternatives are kept for each position. With `lowercase` each text is read a second time
-    in lower case, in the same batches. Raises `AuditError` where a text cannot be scored, naming it by `names`.
+    `top` likeliest alternatives are kept for each position. With `lowercase` each text is read a second time in
+    lower case, in the same batches, unless it is too short then. Raises `AuditError` where a text cannot be scored,
+    naming it by `names`.
     """
     n = len(texts)
-    both = [*texts, *(text.lower() for text in texts)] if lowercase else list(texts)
-    both_names = [*names, *(f"{name} in lower case" for name in names)] if names and lowercase else names
+    names = names or [f"Text {i + 1} of {n}" if n > 1 else "The text" for i in range(n)]
+    again = [i for i, text in enumerate(texts) if lowercase and _is_scorable(model, text.lower())]
+    both = [*texts, *(texts[i].lower() for i in again)]
+    both_names = [*names, *(f"{names[i]} in lower case" for i in again)]
     waiting: dict[int, TokenStats] = {}
+    lowercased: dict[int, TokenStats] = {}
     for index, stats in model.token_stats(both, top=top, progress=progress, names=both_names):
-        if not lowercase:
-            yield index, Reading(texts[index], stats, k)
-            continue
-        other = (index + n) % (2 * n)
-        if other not in waiting:
-            waiting[index] = stats
-            continue
-        own, lowercased = (stats, waiting.pop(other)) if index < n else (waiting.pop(other), stats)
-        yield index % n, Reading(texts[index % n], own, k, lowercased)
+        own = index if index < n else again[index - n]
+        (waiting if index < n else lowercased)[own] = stats
+        if own in waiting and (own in lowercased or own not in again):
+            yield own, Reading(texts[own], waiting.pop(own), k, lowercased.pop(own, None))
+
+
+def _is_scorable(model: TargetModel, text: str) -> bool:
+    """A text may have enough tokens as it stands and too few in lower case ("INTERNATIONALIZATION")."""
+    try:
+        model.tokens_to_read(text)
+    except AuditError:
+        return False
+    return True
 
 
 def all_scores(reading: Reading, capabilities: frozenset[Capability]) -> dict[str, float | None]:

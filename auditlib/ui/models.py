@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from auditlib.core import AuditError, settings
 from auditlib.models.bundled import LANGUAGE_MODEL
-from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, ModelRequest
 from auditlib.ui.messages import as_text, show_error
 
 if TYPE_CHECKING:
@@ -105,13 +106,18 @@ def _model_dialog() -> None:
     from auditlib.models.opening import available_devices, available_dtypes
 
     now = current_request()
-    kind = st.radio("Which model", list(SOURCES), format_func=SOURCES.__getitem__, index=_kind_index(now.source))
+    kind = st.radio(
+        "Which model", list(SOURCES), format_func=SOURCES.__getitem__, index=list(SOURCES).index(_kind_of(now.source))
+    )
     source, revision = BUNDLED, ""
     if kind == "here":
-        source = st.text_input("Folder or .gguf file", value="" if now.source == BUNDLED else now.source)
+        named = st.text_input("Folder or .gguf file", value=now.source if kind == _kind_of(now.source) else "")
+        # An absolute path is never taken for a name on the hub: who chooses this machine stays on it.
+        source = str(Path(named.strip()).expanduser().absolute()) if named.strip() else ""
         st.caption("Weights as safetensors or GGUF. Pickled weights and code that comes with a model are never run.")
     elif kind == "hub":
-        source = st.text_input("Hub id", placeholder="owner/name", value="" if now.source == BUNDLED else now.source)
+        known = now.source.removeprefix(HUB_PREFIX) if kind == _kind_of(now.source) else ""
+        source = HUB_PREFIX + st.text_input("Hub id", placeholder="owner/name", value=known).strip()
         revision = st.text_input("Revision (optional)", value=now.revision or "")
         st.caption("The model is fetched to this machine. Your texts are not sent anywhere.")
     with st.expander("Device, data type, expected hash"):
@@ -131,10 +137,10 @@ def _model_dialog() -> None:
         st.rerun()
 
 
-def _kind_index(source: str) -> int:
+def _kind_of(source: str) -> str:
     if source == BUNDLED:
-        return 0
-    return 1 if source.startswith(("/", ".", "~")) or source.endswith(".gguf") else 2
+        return "bundled"
+    return "hub" if source.startswith(HUB_PREFIX) else "here"
 
 
 def _auto_label(value: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from auditlib.core import AuditError, Settings
@@ -43,6 +45,33 @@ def test_truncated_gguf_is_refused_and_nothing_half_made_stays(real_settings: Se
 
 
 @pytest.mark.bundled
+def test_gguf_is_converted_on_a_machine_that_never_saw_it(
+    real_settings: Settings, bundled_model: LocalModel, tmp_path: Path
+) -> None:
+    file = bundled_file(LANGUAGE_MODEL, real_settings.home_folder)
+    model = load_model(ModelRequest(source=str(file)), Settings(home=tmp_path))
+    text = "The ferry was late, and nobody on the quay was surprised."
+    ((_, found),) = model.token_stats([text])
+    ((_, known),) = bundled_model.token_stats([text])
+    np.testing.assert_allclose(found.logprob, known.logprob, atol=1e-4)
+    assert model.identity.weights_sha256 == LANGUAGE_MODEL.sha256
+
+
+@pytest.mark.bundled
+def test_gguf_that_claims_a_layer_it_lacks_is_refused(real_settings: Settings, tmp_path: Path) -> None:
+    """Its weights would be made up at random, and saved as if they were the file's own."""
+    data = bytearray(bundled_file(LANGUAGE_MODEL, real_settings.home_folder).read_bytes())
+    key = b"llama.block_count"
+    place = data.index(key) + len(key) + 4  # the value follows the key's name and its type
+    assert struct.unpack_from("<I", data, place) == (30,)
+    struct.pack_into("<I", data, place, 31)
+    (tmp_path / "31.gguf").write_bytes(data)
+    with pytest.raises(AuditError, match="do not fit its configuration"):
+        gguf_folder(tmp_path / "31.gguf", tmp_path / "home")
+    assert list((tmp_path / "home" / "models").iterdir()) == []
+
+
+@pytest.mark.bundled
 def test_bundled_gguf_is_not_converted_twice(real_settings: Settings, bundled_model: LocalModel) -> None:
     home = real_settings.home_folder
     file = bundled_file(LANGUAGE_MODEL, home)
@@ -67,5 +96,5 @@ def test_bundled_model_whose_file_was_changed_is_refused(empty_home: Path) -> No
     folder = bundled_folder(LANGUAGE_MODEL, empty_home)
     folder.mkdir(parents=True)
     (folder / LANGUAGE_MODEL.checked).write_bytes(b"GGUF and something else")
-    with pytest.raises(AuditError, match="gguf is not the one expected"):
+    with pytest.raises(AuditError, match="gguf: not what was expected"):
         load_model(ModelRequest(), Settings())

@@ -95,6 +95,23 @@ def test_hub_model_is_fetched_without_pickles_or_code_and_named_by_its_commit(tm
     assert not [name for name in (*fetched, *Hub.asked) if name.endswith(("pytorch_model.bin", "evil.py"))]
 
 
+@pytest.mark.usefixtures("small_hub")
+def test_name_marked_as_the_hubs_is_never_taken_for_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny" / "good").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert load_model(ModelRequest("hub:tiny/good"), Settings(home=tmp_path / "home")).identity.revision == COMMIT
+    with pytest.raises(AuditError, match="no config.json"):
+        load_model(ModelRequest("tiny/good"), Settings(home=tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("small_hub")
+@pytest.mark.parametrize("source", ["../tiny/good", "./good", "/tiny/good"])
+def test_path_is_never_asked_of_the_hub(source: str, tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match="There is no model folder"):
+        load_model(ModelRequest(source), Settings(home=tmp_path))
+    assert Hub.asked == []
+
+
 def test_hub_model_fetched_before_is_used_when_the_hub_is_away(small_hub: ThreadingHTTPServer, tmp_path: Path) -> None:
     here = Settings(home=tmp_path / "home")
     before = load_model(ModelRequest(source="tiny/good"), here).identity

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import BertConfig, GPTNeoXConfig, PretrainedConfig
+from transformers import BertConfig, GPTNeoXConfig, Phi3Config, PretrainedConfig
 
 from auditlib.core import AuditError, TokenStats
 from auditlib.models.encoding import TextEncoder
@@ -128,24 +130,103 @@ def test_alternatives_are_the_models_likeliest_tokens(tiny: LocalModel) -> None:
     assert (np.diff(stats.alternatives.logprob, axis=1) <= 0).all()
 
 
-def test_two_callers_at_once_get_the_same_as_one_after_the_other(tiny: LocalModel) -> None:
+def test_two_callers_at_once_take_turns_and_get_what_they_would_get_alone(
+    tiny: LocalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = [[f"{SENTENCE * 2}{who} {i}" for i in range(12)] for who in ("left", "right")]
     alone = [dict(tiny.token_stats(t, top=2)) for t in texts]
     together: list[dict[int, TokenStats]] = [{}, {}]
+    forward, inside, overlaps = tiny._forward, [], []
+
+    def watched(*arguments: Any) -> Any:
+        inside.append(threading.get_ident())
+        time.sleep(0.005)  # long enough for the other caller to come in, if nothing kept it out
+        overlaps.append(len(inside) > 1)
+        inside.pop()
+        return forward(*arguments)
+
+    monkeypatch.setattr(tiny, "_forward", watched)
 
     def read(who: int) -> None:
         together[who] = dict(tiny.token_stats(texts[who], top=2))
 
-    for _ in range(3):
-        threads = [threading.Thread(target=read, args=(who,)) for who in (0, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for who in (0, 1):
-            for index, stats in alone[who].items():
-                np.testing.assert_array_equal(together[who][index].logprob, stats.logprob)
-                np.testing.assert_array_equal(together[who][index].token_ids, stats.token_ids)
+    threads = [threading.Thread(target=read, args=(who,)) for who in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(overlaps) >= 4
+    assert not any(overlaps)
+    for who in (0, 1):
+        for index, stats in alone[who].items():
+            np.testing.assert_array_equal(together[who][index].logprob, stats.logprob)
+            np.testing.assert_array_equal(together[who][index].token_ids, stats.token_ids)
+
+
+def test_logits_exist_for_a_slice_of_positions_only() -> None:
+    model = local_model(llama_config(context=512), byte_level_tokenizer(), batch_tokens=2000)
+    model._logit_rows = 16
+    logits, rows = model._projection.logits, []
+
+    def watched(states: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
+        rows.append(len(states))
+        return logits(states, out)
+
+    object.__setattr__(model._projection, "logits", watched)
+    stats = dict(model.token_stats(RAGGED_TEXTS))
+    assert max(rows) == 16
+    assert sum(rows) == sum(s.n_tokens for s in stats.values())
+
+
+def test_long_rope_model_gives_the_same_alone_as_beside_a_long_text() -> None:
+    """Its positions change for a whole batch once one row is longer than the original context."""
+    config = Phi3Config(
+        vocab_size=400,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        original_max_position_embeddings=64,
+        pad_token_id=0,
+        rope_parameters={
+            "rope_type": "longrope",
+            "rope_theta": 10_000.0,
+            "long_factor": [4.0] * 4,
+            "short_factor": [1.0] * 4,
+            "original_max_position_embeddings": 64,
+        },
+    )
+    model = local_model(config, byte_level_tokenizer(), batch_tokens=4000)
+    texts = ["The ferry was late today.", " ".join(str(i * 7919) for i in range(60))]
+    ((_, alone),) = model.token_stats(texts[:1])
+    among = dict(model.token_stats(texts))
+    assert among[1].n_tokens > 128
+    np.testing.assert_allclose(among[0].logprob, alone.logprob, atol=1e-4)
+
+
+def test_other_texts_are_given_before_a_broken_one_is_reported() -> None:
+    model = local_model(llama_config(), byte_level_tokenizer())
+    with torch.no_grad():
+        model._model.get_input_embeddings().weight[TextEncoder(byte_level_tokenizer()).encode("zz!").token_ids[0]] = (
+            torch.nan
+        )
+    reading = model.token_stats(["zz! zz! zz!", SENTENCE], names=["bad.txt", "good.txt"])
+    assert next(reading)[0] == 1
+    with pytest.raises(AuditError, match="^bad.txt has"):
+        next(reading)
+
+
+def test_model_that_fails_while_reading_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = local_model(llama_config(), byte_level_tokenizer())
+
+    def fails(*_: object) -> None:
+        raise IndexError("index out of range in self")
+
+    monkeypatch.setattr(model, "_forward", fails)
+    with pytest.raises(AuditError, match="tiny failed while reading .*index out of range"):
+        list(model.token_stats([SENTENCE]))
 
 
 def test_progress_ends_at_all_tokens(tiny: LocalModel) -> None:
@@ -176,8 +257,8 @@ def test_token_of_no_probability_is_an_error_and_not_minus_infinity() -> None:
     forbidden = TextEncoder(tokenizer).encode(SENTENCE).token_ids[5]
     whole = model._projection.logits
 
-    def forbidding(states: torch.Tensor) -> torch.Tensor:
-        logits = whole(states)
+    def forbidding(states: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
+        logits = whole(states, out)
         logits[:, int(forbidden)] = -torch.inf
         return logits
 
@@ -194,7 +275,10 @@ def test_model_that_looks_ahead_is_refused() -> None:
         LocalModel(build(config), TextEncoder(byte_level_tokenizer()), identity_of("bert"))
 
 
-def test_batch_that_does_not_fit_is_halved_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "failure", [torch.OutOfMemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …")]
+)
+def test_batch_that_does_not_fit_is_halved_until_it_does(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     model = local_model(llama_config(context=512), byte_level_tokenizer(), batch_tokens=4000)
     truth = dict(model.token_stats(RAGGED_TEXTS))
     forward, sizes = model._forward, []
@@ -202,7 +286,7 @@ def test_batch_that_does_not_fit_is_halved_until_it_does(monkeypatch: pytest.Mon
     def small_memory(windows: list, encoded: list, top: int) -> list:
         sizes.append(len(windows))
         if len(windows) > 2:
-            raise torch.OutOfMemoryError
+            raise failure
         return forward(windows, encoded, top)
 
     monkeypatch.setattr(model, "_forward", small_memory)

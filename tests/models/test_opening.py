@@ -104,6 +104,18 @@ SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
     "index names absent files": (index_without_shards, "lacks 1 of its 1 weight files"),
     "tokenizer cut short": (lambda f: cut(f, "tokenizer.json", 0.5), "tokenizer of model could not be loaded"),
     "tokenizer of another model": (other_tokenizer, "do not belong together"),
+    "too few layers for its weights": (lambda f: change_config(f, num_hidden_layers=1), "have no place in the model"),
+    "more layers than its weights": (lambda f: change_config(f, num_hidden_layers=2000), "far more than|do not fit"),
+    "weights of its own choosing": (
+        lambda f: change_config(f, transformers_weights="other.safetensors"),
+        "names a weight file of its own",
+    ),
+    "an adapter beside it": (lambda f: (f / "adapter_config.json").write_text("{}"), "side by side"),
+    "positions without end": (lambda f: change_config(f, max_position_embeddings=10**12), "max_position_embeddings"),
+    "window of two tokens": (
+        lambda f: change_config(f, num_attention_heads=3),
+        "could not be loaded|does not run|do not fit",
+    ),
     "adapter only": (
         lambda f: ((f / "config.json").unlink(), (f / "adapter_config.json").write_text("{}")),
         "an adapter, not a whole model",
@@ -164,7 +176,7 @@ def test_single_weight_file_is_refused_with_the_way_to_do_it(folder: Path) -> No
 def test_weights_must_have_the_expected_hash(folder: Path) -> None:
     digest = file_sha256(folder / "model.safetensors")
     assert open_folder(folder, sha256=digest.upper()).identity.weights_sha256 == digest
-    with pytest.raises(AuditError, match="not the one expected"):
+    with pytest.raises(AuditError, match="not what was expected"):
         open_folder(folder, sha256="0" * 64)
 
 
@@ -227,6 +239,28 @@ def test_shelf_loads_a_model_once_whoever_asks_and_drops_the_oldest(good: Path, 
     for other in others:
         shelf.open(other, here)
     assert list(shelf.loaded()) == others
+
+
+def test_mistaken_request_drops_nothing_from_the_shelf(good: Path, tmp_path: Path) -> None:
+    shelf, here = ModelShelf(most_loaded=1), Settings(home=tmp_path)
+    shelf.open(ModelRequest(source=str(good)), here)
+    with pytest.raises(AuditError):
+        shelf.open(ModelRequest(source="/no/such/folder"), here)
+    assert len(shelf.loaded()) == 1
+
+
+def test_configuration_is_part_of_the_identity(folder: Path) -> None:
+    before = open_folder(folder).identity
+    change_config(folder, rms_norm_eps=0.5)
+    after = open_folder(folder).identity
+    assert after.weights_sha256 == before.weights_sha256
+    assert after.config_sha256 != before.config_sha256
+
+
+def test_config_without_return_dict_is_no_obstacle(folder: Path) -> None:
+    change_config(folder, return_dict=False)
+    ((_, stats),) = open_folder(folder).token_stats([TEXT])
+    assert stats.n_tokens > 3
 
 
 def test_failed_load_leaves_the_shelf_usable(good: Path, tmp_path: Path) -> None:

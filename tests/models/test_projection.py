@@ -35,7 +35,7 @@ def test_split_gives_the_models_own_logits(name: str) -> None:
     ids = torch.arange(2 * 20).view(2, 20) * 37 % 400
     with torch.no_grad():
         truth = model(input_ids=ids).logits
-        found = projection.logits(projection.states(ids).flatten(0, 1)).view(truth.shape)
+        found = projection.logits(projection.states(ids).flatten(0, 1), None).view(truth.shape)
     assert projection.is_sliced
     torch.testing.assert_close(found, truth, atol=1e-4, rtol=1e-4)
     assert reads_left_to_right(model, projection)
@@ -54,7 +54,7 @@ def test_unknown_change_to_the_logits_falls_back_to_the_whole_forward_pass() -> 
     projection = find_projection(model)
     ids = torch.arange(12).view(1, 12)
     with torch.no_grad():
-        found = projection.logits(projection.states(ids).flatten(0, 1))
+        found = projection.logits(projection.states(ids).flatten(0, 1), None)
         truth = model(input_ids=ids).logits[0]
     assert not projection.is_sliced
     torch.testing.assert_close(found, truth)

@@ -42,6 +42,17 @@ def test_without_lowercase_each_text_is_read_once(model: LocalModel) -> None:
     assert totals[-1] < totals[0]
 
 
+def test_text_too_short_in_lower_case_only_goes_without_that_score(model: LocalModel) -> None:
+    in_capitals = "THE"
+    with pytest.raises(AuditError):
+        model.tokens_to_read(in_capitals.lower())
+    readings = dict(read_texts(model, [in_capitals, TEXTS[1]]))
+    assert readings[0].lowercased is None
+    assert all_scores(readings[0], model.capabilities)["lowercase"] is None
+    assert all_scores(readings[0], model.capabilities)["min_k"] is not None
+    assert readings[1].lowercased is not None
+
+
 def test_text_that_cannot_be_scored_is_named(model: LocalModel) -> None:
     with pytest.raises(AuditError, match="^a.txt is empty"):
         list(read_texts(model, ["", TEXTS[1]], names=["a.txt", "b.txt"]))

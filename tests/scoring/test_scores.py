@@ -45,6 +45,10 @@ def test_loss_is_the_mean_log_probability_and_perplexity_its_exponential() -> No
     assert perplexity(np.array(LOGPROB, dtype=np.float32)) == pytest.approx(math.exp(3.1))
 
 
+def test_perplexity_beyond_all_numbers_is_infinite() -> None:
+    assert perplexity(np.array([-9970.0], dtype=np.float32)) == math.inf
+
+
 def test_zlib_divides_by_the_compressed_bytes_of_the_utf8_text() -> None:
     text = "Zürich " * 30
     compressed = len(zlib.compress(text.encode(), 6))

@@ -58,7 +58,7 @@ function build(root, data, setStateValue) {
   kInput.value = k;
 
   // The bottom k% by whatever the colours show: log-probability for Min-K% (also under ranks), z for Min-K%++.
-  const ordering = () => model.orders[colourBy === "z" ? "z" : "logprob"];
+  const orderedBy = () => (colourBy === "z" ? "z" : "logprob");
 
   function colour() {
     const { edges, levels } = COLOURINGS[colourBy];
@@ -74,7 +74,7 @@ function build(root, data, setStateValue) {
 
   // Only the tokens between the old cut and the new one change, so a step of the slider costs little.
   function outline(restart = false) {
-    const { sorted } = ordering();
+    const { sorted } = model.orders[orderedBy()];
     const count = bottomCount(k, model.n);
     if (restart) {
       model.lowTokens.forEach((n, cell) => n && spans[cell].classList.remove("low"));
@@ -125,10 +125,6 @@ function build(root, data, setStateValue) {
   function show(i, moveTo) {
     spans[current]?.classList.remove("current");
     current = i;
-    if (i < 0) {
-      card.hidden = true;
-      return;
-    }
     const span = spans[i];
     span.classList.add("current");
     if (moveTo) {
@@ -136,7 +132,7 @@ function build(root, data, setStateValue) {
       if (offset < 0 || offset > pane.clientHeight - 40) pane.scrollTop = span.offsetTop - pane.clientHeight / 2;
       find("spoken").textContent = sentence(model, i, k);
     }
-    fillCard(card, model, i, k, ordering());
+    fillCard(card, model, i, k, orderedBy());
     card.hidden = false;
     place(card, span, root);
   }
@@ -156,7 +152,7 @@ function build(root, data, setStateValue) {
   on(kInput, "input", () => {
     k = Number(kInput.value);
     outline();
-    if (current >= 0 && !card.hidden) fillCard(card, model, current, k, ordering());
+    if (current >= 0 && !card.hidden) fillCard(card, model, current, k, orderedBy());
   });
   // Only a finished move is told to the page, which redraws its charts; the text above has followed already.
   on(kInput, "change", () => setStateValue("k", k));
@@ -172,8 +168,13 @@ function build(root, data, setStateValue) {
     const i = event.target.closest?.(".cell")?.place;
     if (i !== undefined) show(i, false);
   });
-  on(pane, "mouseleave", () => show(-1, false));
-  on(pane, "blur", () => show(-1, false));
+  // The place is kept, so that the buttons and keys go on from there.
+  const hide = () => {
+    card.hidden = true;
+    spans[current]?.classList.remove("current");
+  };
+  on(pane, "mouseleave", hide);
+  on(pane, "blur", hide);
   on(pane, "scroll", drawMapSoon);
   on(pane, "keydown", (event) => {
     const act = {
@@ -181,7 +182,7 @@ function build(root, data, setStateValue) {
       ArrowLeft: () => step(-1),
       n: () => jump(true),
       p: () => jump(false),
-      Escape: () => show(-1, false),
+      Escape: hide,
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -365,10 +366,11 @@ function drawLegend(legend, colourBy) {
 }
 
 // Of a cell's tokens the one that was least expected: what the card is about.
-function leastExpected(model, cell) {
-  let token = model.firstToken[cell];
-  for (let i = token; i < token + model.tokenCount[cell]; i++) {
-    if (model.values.logprob[i] < model.values.logprob[token]) token = i;
+function leastExpected(model, cell, values) {
+  const first = model.firstToken[cell];
+  let token = first;
+  for (let i = first; i < first + model.tokenCount[cell]; i++) {
+    if (values[i] < values[token]) token = i;
   }
   return token;
 }
@@ -377,7 +379,7 @@ function isLow(model, cell) {
   return model.lowTokens[cell] > 0;
 }
 
-function fillCard(card, model, cell, k, order) {
+function fillCard(card, model, cell, k, shownBy) {
   const word = document.createElement("div");
   word.className = "word";
   writeVisibly(word, model.cells[cell]);
@@ -387,7 +389,7 @@ function fillCard(card, model, cell, k, order) {
     card.replaceChildren(word, why);
     return;
   }
-  const token = leastExpected(model, cell);
+  const token = leastExpected(model, cell, model.values[shownBy]);
   const list = document.createElement("dl");
   const row = (name, value) => {
     const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
@@ -405,7 +407,7 @@ function fillCard(card, model, cell, k, order) {
   if (rank) row("rank", `${whole(rank[token])} of ${whole(model.vocabulary)}`);
   if (model.expected) row("entropy here", `${fixed(-model.expected[token], 2)} nats`);
   if (z) row("Min-K%++ z", fixed(z[token], 2));
-  row(`in the bottom ${k}%`, order.sorted.indexOf(token) < bottomCount(k, model.n) ? "yes" : "no");
+  row(`in the bottom ${k}%`, isLow(model, cell) ? "yes" : "no");
   card.replaceChildren(word, list);
   if (model.top) card.append(...alternatives(model, token));
 }
@@ -429,7 +431,7 @@ function alternatives(model, token) {
 
 function sentence(model, cell, k) {
   if (!model.scored[cell]) return `${model.cells[cell]}, not scored`;
-  const token = leastExpected(model, cell);
+  const token = leastExpected(model, cell, model.values.logprob);
   const { logprob, rank } = model.values;
   return [
     model.cells[cell],
