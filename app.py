@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from auditlib.ui.models import model_sidebar, show_model_facts, warm_up
+from auditlib.ui.navigation import entered_through_app
 
 st.set_page_config(
     page_title="Pretraining Audit", page_icon=str(Path(__file__).parent / "assets" / "icon.svg"), layout="wide"
@@ -22,6 +23,7 @@ page = st.navigation(
         "Set up": [st.Page("pages/documents.py", title="Documents", icon=":material/library_books:")],
     }
 )
+entered_through_app()
 warm_up()
 facts = model_sidebar()
 page.run()

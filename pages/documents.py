@@ -10,7 +10,9 @@ from auditlib.ui.document_sets import document_sets
 from auditlib.ui.document_upload import document_upload
 from auditlib.ui.library import workspace
 from auditlib.ui.messages import show_error
+from auditlib.ui.navigation import enter_through_app
 
+enter_through_app(__file__)
 st.title("Documents")
 st.markdown(
     "Bring books and files as you have them. They are read and cleaned on this machine, and stay on it; "

@@ -7,9 +7,11 @@ import streamlit as st
 from auditlib.core import AuditError
 from auditlib.ui.inspect_result import show_result
 from auditlib.ui.messages import show_error
+from auditlib.ui.navigation import enter_through_app
 from auditlib.ui.reading import read_document
 from auditlib.ui.text_source import chosen_document, text_source
 
+enter_through_app(__file__)
 st.title("Inspect")
 st.markdown(
     "Paste or upload a text and see, word by word, how well the model foresaw it. "

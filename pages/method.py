@@ -6,7 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from auditlib.scoring import SCORES
+from auditlib.ui.navigation import enter_through_app
 
+enter_through_app(__file__)
 st.title("Method")
 st.markdown(
     """

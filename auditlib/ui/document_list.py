@@ -13,7 +13,7 @@ from auditlib.store import StoredDocument
 from auditlib.ui.library import workspace
 from auditlib.ui.messages import as_text, show_error
 
-LONGEST_RUN = 700  # characters of unchanged text shown between two removals
+LONGEST_RUN = 2_000  # characters of unchanged text shown between two removals
 MOST_PIECES = 400
 
 
@@ -71,7 +71,7 @@ def document_preview(documents: list[StoredDocument]) -> None:
         st.warning(as_text(warning), icon=":material/warning:")
     removed = removed_words(document)
     kept = len(document.text.split())
-    parts = [f"{n:,} by “{STEPS[step].about.lower()}”" for step, n in removed.items() if step in STEPS]
+    parts = [f"{n:,} by “{STEPS[step].about}”" for step, n in removed.items() if step in STEPS]
     st.markdown(
         f"**{kept:,} words remain"
         + (f"; {sum(removed.values()):,} were removed:** {', '.join(parts)}." if removed else "; none were removed.**")
@@ -105,11 +105,14 @@ def preview_html(document: Document) -> str:
 
 
 def _shortened(text: str) -> str:
+    """`text`, or its first and last words where it is long."""
     if len(text) <= LONGEST_RUN:
         return text
     half = LONGEST_RUN // 2
-    left_out = len(text[half:-half].split())
-    return f"{text[:half]}\n… {left_out:,} words …\n{text[-half:]}"
+    start = text.rfind(" ", 0, half) + 1 or half
+    end = text.find(" ", len(text) - half)
+    end = len(text) - half if end == -1 else end
+    return f"{text[:start]}… [{len(text[start:end].split()):,} words] …{text[end:]}"
 
 
 def _clean_otherwise(key: int, document: Document) -> None:

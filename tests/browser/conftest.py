@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -100,6 +101,7 @@ def new_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
     trouble: list[str] = []
 
     def open_at(url: str) -> Page:
+        own = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}/"
         context = browser.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
@@ -110,7 +112,7 @@ def new_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
             "request",
             lambda request: (
                 None
-                if request.url.startswith((url, "data:", "blob:", "file:"))
+                if request.url.startswith((own, "data:", "blob:", "file:"))
                 else trouble.append(f"asked for {request.url}")
             ),
         )

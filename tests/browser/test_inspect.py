@@ -254,3 +254,14 @@ def test_dark_mode_is_followed(server: Server, new_page: Callable[[str], Page], 
     expect(page.get_by_role("dialog")).to_be_hidden()
     paste_and_read(page, TEXT)
     expect(page.locator(".heatmap")).to_have_class(re.compile("dark"))
+
+
+@pytest.mark.parametrize(("path", "title"), [("documents", "Documents"), ("method", "Method"), ("inspect", "Inspect")])
+def test_address_of_a_page_opens_it_inside_the_app_also_on_a_fresh_server(
+    path: str, title: str, serve: Callable[..., Server], new_page: Callable[[str], Page], tmp_path: Path
+) -> None:
+    fresh = serve(AUDIT_HOME=str(tmp_path)).url  # nobody has opened its first page yet
+    page = new_page(f"{fresh}/{path}")
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Change model")).to_be_visible()
+    expect(page.get_by_role("link", name="Documents")).to_be_visible()
