@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from auditlib.models.request import ModelRequest
+from tests.documents.builders import one_of_each
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 ROOT = Path(__file__).parents[2]
@@ -126,3 +127,14 @@ def test_method_page_explains_every_score(page: AppTest) -> None:
     page.switch_page("pages/method.py").run()
     assert not page.exception
     assert len(page.table[0].value) == 5
+
+
+@pytest.mark.parametrize("name", list(one_of_each()))
+def test_file_of_every_kind_is_read(page: AppTest, name: str) -> None:
+    page.session_state["text_way"] = "Upload"
+    page.run()
+    page.file_uploader(key="text_file").upload(name, one_of_each()[name]).run()
+    next(b for b in page.button if b.label == "Read this text").click().run()
+    assert not page.exception
+    assert not page.error
+    assert len(page.table) == 1
