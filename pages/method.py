@@ -27,7 +27,8 @@ Others do not; the first token is then context only, and shown underlined with d
 **Long texts.** Nothing is cut off. A text longer than the model's window is read in windows that overlap by half,
 and each token is taken from the window in which it has the most text before it.
 
-**Control tokens.** Letters such as `</s>` in your text are read as those letters, never as commands to the model.
+**Control tokens.** Letters such as `</s>` in your text are read as those letters, and not as the control tokens of
+the model that are written with them.
 """
 )
 st.subheader("The scores")
