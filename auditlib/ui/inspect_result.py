@@ -78,7 +78,7 @@ def _charts(reading: Reading) -> None:
 
 
 def _downloads(inspection: Inspection, reading: Reading) -> None:
-    table = token_table(reading, inspection.token_texts)
+    table = _spreadsheet_safe(token_table(reading, inspection.token_texts))
     stem = _file_stem(inspection.document.source_name)
     page = standalone_html(
         inspection.payload, inspection.identity, inspection.document.title, inspection.document.id, k=round(reading.k)
@@ -86,7 +86,7 @@ def _downloads(inspection: Inspection, reading: Reading) -> None:
     left, right, _ = st.columns([1, 1, 2])
     left.download_button(
         "Token table (CSV)",
-        _spreadsheet_safe(table).to_csv(index=False).encode("utf-8-sig"),
+        table.to_csv(index=False).encode("utf-8-sig"),
         file_name=f"{stem}-tokens.csv",
         mime="text/csv",
         icon=":material/table:",
@@ -103,7 +103,7 @@ def _downloads(inspection: Inspection, reading: Reading) -> None:
         width="stretch",
     )
     with st.expander("Every token as a table"):
-        st.dataframe(_spreadsheet_safe(table), hide_index=True, height=320)
+        st.dataframe(table, hide_index=True, height=320)
 
 
 def _method(inspection: Inspection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -24,7 +25,7 @@ class UploadReport:
 
 @st.cache_resource(show_spinner=False)
 def _workspace(home: str) -> Workspace:
-    return Workspace(settings().home_folder)
+    return Workspace(Path(home))
 
 
 def workspace() -> Workspace:
