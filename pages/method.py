@@ -19,7 +19,8 @@ Min-K% Prob (Shi et al., 2024) therefore looks only at the *k* percent of tokens
 **What happens to a text.** It is cut into the model's own tokens and passed through the model once. For each token
 five things are kept: its log-probability (in nats; 0 = certain, −2.3 = one in ten, −6.9 = one in a thousand), its
 rank among all tokens, the mean and the variance of the log-probability that the model itself expected there, and the
-token's place in your text. Every score, chart and colour is computed from these; the model is not asked again.
+token's place in your text. Every score, chart and colour is computed from these; the model is not asked again. The
+Lowercase score alone needs a second reading, of the text in lower case, which is done in the same go.
 
 **Where the first word is.** Some models put a start-of-text mark in front, and then the first word is scored too.
 Others do not; the first token is then context only, and shown underlined with dots.
