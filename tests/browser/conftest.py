@@ -42,6 +42,11 @@ class Server:
     process: subprocess.Popen[bytes]
 
 
+def settle(page: Page) -> None:
+    """Waits until the page has finished drawing itself: what is typed before that may be drawn over."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:

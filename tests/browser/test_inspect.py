@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server
+from tests.browser.conftest import ROOT, Server, settle
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 pytestmark = pytest.mark.browser
@@ -25,6 +25,7 @@ HOSTILE = (
 
 
 def paste_and_read(page: Page, text: str) -> None:
+    settle(page)
     page.get_by_label("Text", exact=True).fill(text)
     page.get_by_role("button", name="Read this text").click()
     page.locator(".heatmap .readout b").first.wait_for()
@@ -119,12 +120,18 @@ def tiny_page(server: Server, new_page: Callable[[str], Page], tiny_folder: Path
     return page
 
 
-def choose_folder(page: Page, folder: str) -> None:
+def name_folder(page: Page, folder: str) -> None:
     page.get_by_role("button", name="Change model").click()
     page.get_by_role("dialog").get_by_text("A folder or .gguf file").click()
     page.get_by_label("Folder or .gguf file", exact=True).fill(folder)
     page.get_by_label("Folder or .gguf file", exact=True).press("Tab")
     page.get_by_role("button", name="Use this model").click()
+
+
+def choose_folder(page: Page, folder: str) -> None:
+    name_folder(page, folder)
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    settle(page)
 
 
 def test_keyboard_goes_from_outlier_to_outlier(tiny_page: Page) -> None:
@@ -236,7 +243,7 @@ def test_first_start_without_any_model_says_so_and_a_folder_still_works(
     page.get_by_label("Text", exact=True).fill(TEXT)
     page.get_by_role("button", name="Read this text").click()
     expect(page.get_by_role("alert")).to_contain_text("SmolLM2-135M-Instruct is not on this machine yet")
-    choose_folder(page, "/no/such/place")
+    name_folder(page, "/no/such/place")
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("There is no model folder /no/such/place")
     page.get_by_label("Folder or .gguf file", exact=True).fill(str(tiny_folder))
     page.get_by_label("Folder or .gguf file", exact=True).press("Tab")

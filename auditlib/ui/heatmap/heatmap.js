@@ -164,9 +164,19 @@ function build(root, data, setStateValue) {
   on(find("unit"), "change", colour);
   on(find("next"), "click", () => jump(true));
   on(find("previous"), "click", () => jump(false));
-  on(pane, "mouseover", (event) => {
+  // Browsers also tell when text slides under a pointer at rest (by key, by scrolling, by the page still drawing
+  // itself). Once keys are in use only a pointer seen at two places has moved, or theirs would be lost.
+  let byKey = false;
+  let rest;
+  on(pane, "mousemove", (event) => {
+    const here = `${event.clientX} ${event.clientY}`;
+    if (byKey && (rest === undefined || rest === here)) {
+      rest = here;
+      return;
+    }
+    byKey = false;
     const i = event.target.closest?.(".cell")?.place;
-    if (i !== undefined) show(i, false);
+    if (i !== undefined && (i !== current || card.hidden)) show(i, false);
   });
   // The place is kept, so that the buttons and keys go on from there.
   const hide = () => {
@@ -186,6 +196,8 @@ function build(root, data, setStateValue) {
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
+    byKey = true;
+    rest = undefined;
     act();
   });
   const toMapPlace = (event) => {
