@@ -18,6 +18,7 @@ SETS = {"member": "members.jsonl", "non-member": "non-members.jsonl"}
 
 
 def main() -> None:
+    """Writes the three files anew."""
     passages = [json.loads(line) for name in SETS.values() for line in _lines(FOLDER / name)]
     books = sorted(file.stem for file in (FOLDER / "books").glob("*.txt"))
     labels = draw(books)

@@ -42,7 +42,7 @@ def check_model_folder(folder: Path) -> list[Path]:
         if (folder / "adapter_config.json").is_file():
             raise AuditError(
                 f"{folder} holds an adapter, not a whole model.",
-                "Merge the adapter into its base model, save that as safetensors and give its folder.",
+                "Give the base model that it was made for, and this folder as the adapter.",
             )
         raise AuditError(
             f"{folder} has no config.json, so it is not a Transformers model folder.",
@@ -51,12 +51,12 @@ def check_model_folder(folder: Path) -> list[Path]:
     if (folder / "adapter_config.json").is_file():
         raise AuditError(
             f"{folder} holds a model and an adapter side by side, so it is not clear which is meant.",
-            "Move the adapter's files out of the folder, or merge the adapter into the model.",
+            "Move the adapter's files into a folder of their own and give both.",
         )
     _check_config(folder)
     weights = _weight_files(folder)
     for file in weights:
-        _check_safetensors(file)
+        check_safetensors(file)
     return weights
 
 
@@ -142,7 +142,7 @@ def _weight_files(folder: Path) -> list[Path]:
     )
 
 
-def _check_safetensors(file: Path) -> None:
+def check_safetensors(file: Path) -> None:
     """Opens the file's header, which the library checks against the file's length."""
     try:
         with safe_open(file, framework="pt") as tensors:

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging as transformers_logging
 
 from auditlib.core import AuditError, ModelIdentity, Settings
+from auditlib.models.adapters import AdapterFiles, find_adapter, with_adapter
 from auditlib.models.bundled import LANGUAGE_MODEL, bundled_file
 from auditlib.models.encoding import TextEncoder
 from auditlib.models.failures import explained
@@ -119,6 +120,7 @@ class ModelFiles:
     revision: str | None
     device: str
     dtype: str
+    adapter: AdapterFiles | None = None
 
 
 def load_model(request: ModelRequest, settings: Settings) -> LocalModel:
@@ -134,11 +136,31 @@ def find_files(request: ModelRequest, settings: Settings) -> ModelFiles:
     weights = check_model_folder(folder)
     digest = known_sha256 or weights_sha256(weights)
     check_sha256(digest, request.sha256, f"The weights of {name}")
-    return ModelFiles(folder, tuple(weights), digest, name, request.source, revision, device, dtype)
+    adapter = find_adapter(Path(request.adapter).expanduser()) if request.adapter else None
+    return ModelFiles(folder, tuple(weights), digest, name, request.source, revision, device, dtype, adapter)
 
 
 def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
     """A model from checked files; what only loading can tell is checked now. Raises `AuditError`."""
+    model, encoder = load_parts(files)
+    if files.adapter is not None:
+        model = with_adapter(model, files.adapter, files.name)
+    identity = ModelIdentity(
+        name=files.name if files.adapter is None else f"{files.name} + {files.adapter.name}",
+        source=files.source,
+        revision=files.revision,
+        weights_sha256=files.weights_sha256,
+        config_sha256=_config_sha256(files.folder),
+        tokenizer_sha256=encoder.sha256,
+        dtype=files.dtype,
+        backend="transformers",
+        adapter=files.adapter.sha256 if files.adapter is not None else None,
+    )
+    return LocalModel(model, encoder, identity, batch_tokens=settings.batch_tokens)
+
+
+def load_parts(files: ModelFiles) -> tuple[PreTrainedModel, TextEncoder]:
+    """The base model and its tokenizer by themselves, seen to belong together. Raises `AuditError`."""
     name = files.name
     encoder = _load_encoder(files.folder, name)
     model = _load_weights(files)
@@ -149,17 +171,7 @@ def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
             "do not belong together.",
             "Fetch the model again from where it was published.",
         )
-    identity = ModelIdentity(
-        name=name,
-        source=files.source,
-        revision=files.revision,
-        weights_sha256=files.weights_sha256,
-        config_sha256=_config_sha256(files.folder),
-        tokenizer_sha256=encoder.sha256,
-        dtype=files.dtype,
-        backend="transformers",
-    )
-    return LocalModel(model, encoder, identity, batch_tokens=settings.batch_tokens)
+    return model, encoder
 
 
 def _config_sha256(folder: Path) -> str:

@@ -15,7 +15,7 @@ class ModelRequest:
 
     A name that could be either is taken for a folder where there is one; "hub:owner/name" is never.
 
-    `sha256`, where given, is what the weights must hash to.
+    `sha256`, where given, is what the weights must hash to; `adapter` is the folder of a PEFT adapter to merge in.
     """
 
     source: str = BUNDLED
@@ -23,3 +23,4 @@ class ModelRequest:
     dtype: str = AUTO
     revision: str | None = None
     sha256: str | None = None
+    adapter: str | None = None

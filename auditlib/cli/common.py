@@ -1,0 +1,73 @@
+"""What the commands share: where they speak, how they read files and open models, how they stop."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from auditlib.core import AuditError, Document, settings
+from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
+from auditlib.models.request import ModelRequest
+
+if TYPE_CHECKING:
+    from auditlib.models.local import LocalModel
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find out what a language model was trained on.",
+)
+said = Console(stderr=True)  # everything that is not the result itself
+
+
+@app.callback()
+def _commands() -> None:
+    """Find out what a language model was trained on."""
+
+
+def open_model(request: ModelRequest) -> LocalModel:
+    """The loaded model, with a line that says so while it loads. Raises `AuditError`."""
+    # Torch takes seconds to import; --help and a wrong file name should not wait for it.
+    from auditlib.models.opening import SHELF
+
+    with said.status("Loading the model …"):
+        return SHELF.open(request, settings())
+
+
+def read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditError]]:
+    """The texts of files, folders and standard input (`-`), and what could not be read."""
+    without = () if clean else tuple(STEPS)
+    results: list[FileResult] = []
+    for file in files:
+        if file == "-":
+            results += read_files([Upload("standard input.txt", sys.stdin.buffer.read())], without)
+        elif Path(file).is_dir():
+            results += read_folder(Path(file), without)
+        else:
+            results += read_files([Upload(file, Path(file))], without)
+    documents = [document for result in results for document in result.documents]
+    return documents, [result.error for result in results if result.error is not None]
+
+
+def progress_bar() -> Progress:
+    """A bar for work on a model; gone when it is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=said, transient=True)
+
+
+def plain(error: AuditError) -> str:
+    """Both sentences, ready for `said.print`."""
+    return escape(f"{error.wrong} {error.remedy}")
+
+
+def stop(error: AuditError) -> NoReturn:
+    """Says what is wrong and ends the command with exit code 2."""
+    said.print(f"[bold red]Stopped:[/] {plain(error)}", soft_wrap=True)
+    raise typer.Exit(2) from error
