@@ -6,10 +6,12 @@ as `AuditError`. The arrays are numpy and never change once made.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -91,6 +93,12 @@ class ModelIdentity:
     def as_dict(self) -> dict[str, str | None]:
         """Plain fields for JSON."""
         return asdict(self)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over what decides the numbers: not what the model is called nor where it was found."""
+        numbers = {k: v for k, v in self.as_dict().items() if k not in ("name", "source", "revision")}
+        return sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
 
 
 class Label(StrEnum):
@@ -249,5 +257,5 @@ def library_versions() -> dict[str, str]:
 
     from auditlib import __version__
 
-    names = ("torch", "transformers", "tokenizers", "numpy")
+    names = ("torch", "transformers", "tokenizers", "peft", "numpy", "scipy", "scikit-learn")
     return {"pretraining-audit": __version__} | {name: version(name) for name in names}

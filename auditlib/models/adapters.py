@@ -135,10 +135,11 @@ def _checked_config(folder: Path) -> dict[str, Any]:
             f"Use one of the kinds {', '.join(KINDS)}, or merge it with the tool that made it.",
         )
     start = config.get("init_lora_weights", True)
+    usual = KINDS[kind]().to_dict()
     unknown = [
         name
         for name, value in config.items()
-        if name not in (*_DECIDING, *_ABOUT_TRAINING) and value not in (None, False, {}, [], "none")
+        if name not in (*_DECIDING, *_ABOUT_TRAINING) and value not in (usual.get(name), None, False, {}, [], "none")
     ]
     if kind == "LORA" and start not in _PLAIN_STARTS:
         unknown.append("init_lora_weights")

@@ -205,8 +205,11 @@ def unlearn(
 
 
 def _passes(lessons: Sequence[Lesson], encoder: TextEncoder, rng: np.random.Generator) -> Iterator[list[Piece]]:
-    for number in range(max(lesson.times for lesson in lessons)):
-        pieces = [p for lesson in lessons if number < lesson.times for p in _pieces(lesson, encoder, rng)]
+    """As many passes as the most-learned lesson has times; the others are spread evenly over them."""
+    n = max(lesson.times for lesson in lessons)
+    for number in range(n):
+        now = [each for each in lessons if (number + 1) * each.times // n > number * each.times // n]
+        pieces = [piece for lesson in now for piece in _pieces(lesson, encoder, rng)]
         yield [pieces[i] for i in rng.permutation(len(pieces))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,12 @@ def bottom_mean(values: NDArray[np.float32], k: float) -> float:
     """Mean of the lowest k percent of `values` (n,)."""
     count = bottom_count(len(values), k)
     return float(np.mean(np.partition(values, count - 1)[:count], dtype=np.float64))
+
+
+def bottom_means(values: NDArray[np.float32], ks: Sequence[float]) -> list[float]:
+    """`bottom_mean` of `values` (n,) for each of `ks` percent, sorting once."""
+    sums = np.cumsum(np.sort(values), dtype=np.float64)
+    return [float(sums[count - 1] / count) for count in (bottom_count(len(values), k) for k in ks)]
 
 
 def bottom_mask(values: NDArray[np.float32], k: float) -> NDArray[np.bool_]:

@@ -1,0 +1,229 @@
+"""A calibration that is kept under a name, carried elsewhere as a file, and used to place one text.
+
+A file holds everything that placing a text needs and says what it was made from, but none of the texts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from auditlib.audits.calibration import Calibrated
+from auditlib.audits.sets import ReadSets
+from auditlib.core import AuditError, Label, ModelIdentity, library_versions
+from auditlib.evidence import ConformalP, Interval, Verdict, Word, conformal_p, conformal_ps, text_verdict
+from auditlib.scoring import SCORES
+
+FORMAT = "pretraining-audit calibration"
+VERSION = 1
+LARGEST_FILE_BYTES = 64 * 2**20
+MOST_TEXTS = 1_000_000
+# What must be the same for two results to be of one model; the rest says only how it was found.
+DECIDING = ("weights_sha256", "config_sha256", "tokenizer_sha256", "adapter", "dtype", "backend")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One score's calibration on one model. Arrays are tuples here, so that it goes to JSON and back without loss.
+
+    members, non_members              scores of the texts that calibrated
+    member_tokens, non_member_tokens  their lengths in scored tokens, in the same order
+    non_member_groups                 how many works the non-members are pieces of
+    members_sha256 and its like       hash over the texts of one set, whatever their order
+    threshold                         by `rule`: "accuracy", or the false-positive rate asked for; None where the sets
+                                      cannot give one
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    name: str
+    created: str  # ISO 8601, UTC
+    model: ModelIdentity
+    score: str
+    k: float
+    alpha: float
+    rule: str | float
+    seed: int
+    threshold: float | None
+    auc: Interval
+    blind_auc: Interval
+    accuracy: Interval | None
+    tpr: Interval | None
+    fpr: Interval | None
+    verdict: str
+    members: tuple[float, ...]
+    non_members: tuple[float, ...]
+    member_tokens: tuple[int, ...]
+    non_member_tokens: tuple[int, ...]
+    non_member_groups: int
+    members_sha256: str
+    non_members_sha256: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one text stands among the calibration's texts.
+
+    members_below, non_members_below   share of each set with a lower score
+    threshold_says                     whether the score reaches the threshold; None where there is none
+    """
+
+    score: float
+    p: ConformalP
+    verdict: Verdict
+    members_below: float
+    non_members_below: float
+    threshold_says: bool | None
+
+
+_ADAPTER = TypeAdapter(Calibration)
+
+
+def keep(read: ReadSets, found: Calibrated, method: str, name: str, now: datetime) -> Calibration:
+    """The calibration of one method out of a finished one. Raises `AuditError` where the name is empty."""
+    if not name.strip():
+        raise AuditError("The calibration has no name.", "Give it one, such as the model's and the material's.")
+    result = found.methods[method]
+    is_member, rate = read.sets.is_member, result.threshold
+    snippets = read.sets.snippets
+    return Calibration(
+        name=" ".join(name.split())[:200],
+        created=now.isoformat(timespec="seconds"),
+        model=read.identity,
+        score=method,
+        k=float(found.k),
+        alpha=float(found.alpha),
+        rule=found.rule,
+        seed=found.seed,
+        threshold=rate.threshold if rate and math.isfinite(rate.threshold) else None,
+        auc=result.findings.auc,
+        blind_auc=found.words.blind.auc,
+        accuracy=rate.accuracy if rate else None,
+        tpr=rate.tpr if rate else None,
+        fpr=rate.fpr if rate else None,
+        verdict=result.verdict.word.value,
+        members=tuple(float(value) for value in result.scores[is_member]),
+        non_members=tuple(float(value) for value in result.scores[~is_member]),
+        member_tokens=tuple(int(n) for n in read.n_tokens[is_member]),
+        non_member_tokens=tuple(int(n) for n in read.n_tokens[~is_member]),
+        non_member_groups=len({s.group for s in snippets if s.label is Label.NON_MEMBER}),
+        members_sha256=read.sets.digest_of(Label.MEMBER),
+        non_members_sha256=read.sets.digest_of(Label.NON_MEMBER),
+        versions=dict(library_versions()),
+    )
+
+
+def to_json(calibration: Calibration) -> str:
+    """The file. Its last line is a hash of the rest, so that a later change by hand shows."""
+    body = asdict(calibration)
+    head = {"format": FORMAT, "version": VERSION}
+    return json.dumps(head | {"calibration": body, "sha256": _digest(body)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str | bytes, file_name: str = "The file") -> Calibration:
+    """A calibration out of its file. Raises `AuditError` saying what is wrong with a file that is none."""
+    try:
+        if len(text) > LARGEST_FILE_BYTES:
+            raise ValueError("it is too large")
+        value = json.loads(text)
+        if not isinstance(value, dict) or value.get("format") != FORMAT:
+            raise ValueError("it is something else")
+    except (ValueError, RecursionError) as error:
+        raise AuditError(
+            f"{file_name} is no calibration ({str(error)[:100]}).", "Choose a file that “Export calibration” gave."
+        ) from error
+    version = value.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise AuditError(
+            f"{file_name} was written by a newer version of this program (format {str(version)[:20]}, known here: "
+            f"{VERSION}).",
+            "Update this program, or calibrate again.",
+        )
+    body = value.get("calibration")
+    try:
+        calibration = _ADAPTER.validate_json(json.dumps(body))
+    except (ValidationError, RecursionError, ValueError) as error:
+        raise AuditError(
+            f"{file_name} is not complete: {_first_complaint(error)}.", "Export it again from where it was made."
+        ) from error
+    if value.get("sha256") != _digest(body):
+        raise AuditError(
+            f"{file_name} was changed after it was written: its contents do not have the hash it names.",
+            "Export it again from where it was made; what was changed by hand cannot be relied on.",
+        )
+    _check(calibration, file_name)
+    return calibration
+
+
+def differences(calibration: Calibration, identity: ModelIdentity) -> dict[str, tuple[str, str]]:
+    """What decides a model's numbers and is not the same: field -> (the calibration's, this model's)."""
+    own, other = calibration.model.as_dict(), identity.as_dict()
+    return {f: (own[f] or "none", other[f] or "none") for f in DECIDING if own[f] != other[f]}
+
+
+def place(
+    calibration: Calibration, score: float, n_tokens: int, identity: ModelIdentity, alpha: float | None = None
+) -> Placement:
+    """Where a text with this score and length stands. Raises `AuditError` where another model read it."""
+    if astray := differences(calibration, identity):
+        raise AuditError(
+            f"The calibration “{calibration.name}” was made on {calibration.model.name}, and this text was read by "
+            f"{identity.name}: they differ in {', '.join(field.replace('_', ' ') for field in astray)}.",
+            "Calibrate this model, or read the text with the model that was calibrated.",
+        )
+    level = calibration.alpha if alpha is None else alpha
+    members, others = _array(calibration.members), _array(calibration.non_members)
+    lengths = _array(calibration.non_member_tokens)
+    p = conformal_p(score, n_tokens, others, lengths)
+    of_members = conformal_ps(members, _array(calibration.member_tokens), others, lengths)
+    power = float(np.mean([one.p <= level for one in of_members]))
+    verdict = text_verdict(calibration.verdict, p.p, level, p.in_range, True, p.n_compared, power)
+    return Placement(
+        score=score,
+        p=p,
+        verdict=verdict,
+        members_below=float(np.mean(members < score)),
+        non_members_below=float(np.mean(others < score)),
+        threshold_says=None if calibration.threshold is None else score >= calibration.threshold,
+    )
+
+
+def _array(values: tuple[float, ...] | tuple[int, ...]) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)
+
+
+def _digest(body: Any) -> str:
+    return sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def _first_complaint(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)[:100]
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])[:80] or 'its contents'}: {first['msg'][:100]}"
+
+
+def _check(calibration: Calibration, file_name: str) -> None:
+    """What types alone do not say."""
+    lengths = (
+        (calibration.members, calibration.member_tokens),
+        (calibration.non_members, calibration.non_member_tokens),
+    )
+    sound = (
+        calibration.score in SCORES
+        and calibration.verdict in set(Word)
+        and 0 < calibration.k <= 100
+        and 0 < calibration.alpha < 1
+        and all(2 <= len(scores) == len(tokens) <= MOST_TEXTS and min(tokens) > 0 for scores, tokens in lengths)
+    )
+    if not sound:
+        raise AuditError(f"{file_name} holds values that no calibration has.", "Calibrate again.")

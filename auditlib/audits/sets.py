@@ -1,0 +1,185 @@
+"""Known members and known non-members, checked before a model spends time on them, and read once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from auditlib.core import AuditError, Capability, Document, Label, ModelIdentity, Progress, Snippet, TargetModel
+from auditlib.documents.sets import shared_passages, without_shared
+from auditlib.scoring import DEFAULT_K, SCORES, Reading, read_texts
+
+FEWEST_TEXTS = 2
+
+
+@dataclass(frozen=True)
+class LabelledSets:
+    """Member and non-member snippets, in an order that does not depend on how they were brought.
+
+    notes  what was left out and why, for people
+    """
+
+    snippets: tuple[Snippet, ...]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def is_member(self) -> NDArray[np.bool_]:
+        """(n,)"""
+        return np.array([snippet.label is Label.MEMBER for snippet in self.snippets], dtype=np.bool_)
+
+    @cached_property
+    def groups(self) -> NDArray[np.str_] | None:
+        """(n,); None where every text is a group of its own."""
+        names = np.array([snippet.group for snippet in self.snippets])
+        return names if len(set(names.tolist())) < len(names) else None
+
+    @cached_property
+    def words(self) -> NDArray[np.int64]:
+        """Lengths in words. (n,)"""
+        return np.array([snippet.word_count for snippet in self.snippets], dtype=np.int64)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """(n,)"""
+        return [snippet.text for snippet in self.snippets]
+
+    def digest_of(self, label: Label) -> str:
+        """SHA-256 over the sorted SHA-256s of one set's texts: the same for the same texts in any order."""
+        own = sorted(sha256(s.text.encode("utf-8", "replace")).hexdigest() for s in self.snippets if s.label is label)
+        return sha256("\n".join(own).encode()).hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """Names these sets as they are: texts, labels and groups."""
+        said = "\n".join(f"{s.id} {s.label.value} {s.group}" for s in self.snippets)
+        return sha256(said.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class ReadSets:
+    """Both sets as one model read them: all that every score, k and threshold is computed from."""
+
+    sets: LabelledSets
+    readings: tuple[Reading, ...]
+    identity: ModelIdentity
+    capabilities: frozenset[Capability]
+
+    @cached_property
+    def n_tokens(self) -> NDArray[np.int64]:
+        """Scored tokens of each text. (n,)"""
+        return np.array([reading.stats.n_tokens for reading in self.readings], dtype=np.int64)
+
+    def scores(self, name: str, k: float = DEFAULT_K) -> NDArray[np.float64]:
+        """One score of every text, at k percent. (n,) Raises `AuditError` where a text cannot have it."""
+        if reason := self.unavailable_because(name):
+            raise AuditError(f"{SCORES[name].label} cannot be had for these texts. {reason}", "Choose another score.")
+        return np.array([SCORES[name].compute(replace(reading, k=k)) for reading in self.readings], dtype=np.float64)
+
+    def unavailable_because(self, name: str) -> str | None:
+        """Why a score cannot be had for all of these texts; None where it can."""
+        reasons = [SCORES[name].unavailable_because(reading, self.capabilities) for reading in self.readings]
+        lacking = [reason for reason in reasons if reason]
+        if not lacking:
+            return None
+        return lacking[0] if len(lacking) == len(reasons) else f"{len(lacking)} of the texts lack it: {lacking[0]}"
+
+
+def told_apart(documents: Sequence[Document]) -> list[Document]:
+    """The documents, each in a group; of those that share no more than a title across the sets, each in its own."""
+    labels_of: dict[str, set[Label]] = {}
+    for document in documents:
+        labels_of.setdefault(document.group or document.title, set()).add(document.label)
+    return [
+        document
+        if document.group or len(labels_of[document.title] - {Label.UNKNOWN}) < 2
+        else replace(document, group=f"{document.title} ({document.id[:8]})")
+        for document in documents
+    ]
+
+
+def labelled_sets(snippets: Sequence[Snippet], drop_shared: bool = True) -> LabelledSets:
+    """Both sets out of labelled snippets; unlabelled ones, and texts that stand in both sets, are left out and noted.
+
+    Raises `AuditError` where a set is left with fewer than 2 texts, or a group is called member and non-member.
+    """
+    notes = []
+    known = [snippet for snippet in snippets if snippet.label is not Label.UNKNOWN]
+    if len(known) < len(snippets):
+        notes.append(
+            f"{_texts(len(snippets) - len(known))} without a label {_were(len(snippets) - len(known))} left out."
+        )
+    _refuse_empty(known, "")
+    if drop_shared:
+        pairs = shared_passages(known)
+        kept = without_shared(known, pairs)
+        if len(kept) < len(known):
+            n = len(known) - len(kept)
+            across = sum(pair.across for pair in pairs)
+            notes.append(
+                f"{_texts(n)} {_were(n)} left out because they share passages with others"
+                + (f" ({across:,} pairs reach across the two sets)." if across else ".")
+            )
+        known = kept
+        _refuse_empty(known, " once texts that stand in both sets are left out")
+    labels_of: dict[str, Label] = {}
+    for snippet in known:
+        if labels_of.setdefault(snippet.group, snippet.label) is not snippet.label:
+            raise AuditError(
+                f"“{snippet.group[:80]}” is called member and non-member at once.",
+                "Give all texts of one group the same label, or put them into groups of their own.",
+            )
+    return LabelledSets(tuple(sorted(known, key=lambda s: (s.label.value, s.group, s.first_word, s.id))), tuple(notes))
+
+
+def read_sets(model: TargetModel, sets: LabelledSets, progress: Progress | None = None) -> ReadSets:
+    """Every text through the model, as it stands and in lower case. The one expensive step.
+
+    Raises `AuditError`, naming the text, where one cannot be scored.
+    """
+    names = [f"“{snippet.group[:60]}” from word {snippet.first_word + 1:,}" for snippet in sets.snippets]
+    readings: list[Any] = [None] * len(sets.snippets)
+    for index, reading in read_texts(model, sets.texts, progress=progress, names=names):
+        readings[index] = reading
+    return ReadSets(sets, tuple(readings), model.identity, model.capabilities)
+
+
+def score_table(read: ReadSets, k: float = DEFAULT_K) -> pd.DataFrame:
+    """One row a text: what it is, its length, and a column for each score that can be had."""
+    snippets = read.sets.snippets
+    columns: dict[str, Any] = {
+        "snippet": [snippet.id for snippet in snippets],
+        "document": [snippet.document_id for snippet in snippets],
+        "group": [snippet.group for snippet in snippets],
+        "label": [snippet.label.value for snippet in snippets],
+        "first_word": [snippet.first_word for snippet in snippets],
+        "n_words": read.sets.words,
+        "n_tokens": read.n_tokens,
+    }
+    return pd.DataFrame(
+        columns | {name: read.scores(name, k) for name in SCORES if read.unavailable_because(name) is None}
+    )
+
+
+def _refuse_empty(snippets: Sequence[Snippet], when: str) -> None:
+    for label in (Label.MEMBER, Label.NON_MEMBER):
+        n = sum(snippet.label is label for snippet in snippets)
+        if n < FEWEST_TEXTS:
+            raise AuditError(
+                f"There {'is' if n == 1 else 'are'} {n or 'no'} {label.value}{'' if n == 1 else 's'}{when}.",
+                f"A calibration needs at least {FEWEST_TEXTS} of each set, and 100 of each to say something.",
+            )
+
+
+def _texts(n: int) -> str:
+    return "1 text" if n == 1 else f"{n:,} texts"
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"
