@@ -6,10 +6,12 @@ as `AuditError`. The arrays are numpy and never change once made.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -38,7 +40,15 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default=Path("~/.local/share/pretraining-audit"),
-        description="Folder for everything that lasts: models made ready, later also runs and files.",
+        description="Folder for everything that lasts: models made ready, files, runs and the database.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        repr=False,  # it may hold a password
+        description="A PostgreSQL database (postgresql://...) in place of the SQLite one in `home`.",
+    )
+    cache_bytes: int = Field(
+        default=20_000_000_000, ge=0, description="Most that the cache of token statistics may take, in bytes."
     )
     inspect_characters: int = Field(
         default=300_000, ge=1, description="Longest text that the Inspect page reads in one go."
@@ -91,6 +101,12 @@ class ModelIdentity:
     def as_dict(self) -> dict[str, str | None]:
         """Plain fields for JSON."""
         return asdict(self)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over what decides the numbers: not what the model is called nor where it was found."""
+        numbers = {k: v for k, v in self.as_dict().items() if k not in ("name", "source", "revision")}
+        return sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
 
 
 class Label(StrEnum):

@@ -1,0 +1,211 @@
+"""Opening a database: quick when it is current, refused with a reason when it cannot be used, never half done."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import event, text
+
+from auditlib.core import AuditError, Settings, settings
+from auditlib.documents import pasted_document
+from auditlib.store import Store, Workspace, migrations
+from auditlib.store.migrations import REVISIONS
+from auditlib.store.tables import Base
+from tests.store.conftest import OpenStore, new_database
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_migrations_make_the_tables_that_the_code_uses(store: Store) -> None:
+    with store.reading() as session:
+        context = MigrationContext.configure(session.connection(), opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_every_migration_is_known_by_name() -> None:
+    script = ScriptDirectory(str(Path(migrations.__file__).parent))
+    assert tuple(s.revision for s in reversed(list(script.walk_revisions()))) == REVISIONS
+
+
+def test_opening_a_current_database_needs_no_alembic(database_url: str | None, open_store: OpenStore) -> None:
+    home = open_store().home
+    program = (
+        "import sys, pathlib; from auditlib.store import Store; Store(pathlib.Path(sys.argv[1]), sys.argv[2]);"
+        "sys.exit('alembic' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, str(home), database_url or ""]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(
+    tmp_path: Path, database_url: str | None, open_store: OpenStore
+) -> None:
+    # All wait at a gate after their imports, so that they meet.
+    program = (
+        "import sys, pathlib; from auditlib.store import Store; print(flush=True); input();"
+        "Store(pathlib.Path(sys.argv[1]), sys.argv[2])"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "home"), database_url or ""]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(6)]
+    for process in processes:
+        process.stdout.readline()
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate()
+    assert [process.returncode for process in processes] == [0] * 6
+    assert Workspace(open_store()).documents() == []
+
+
+def test_database_of_a_newer_version_is_refused_and_left_alone(open_store: OpenStore) -> None:
+    with open_store().writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(AuditError, match="made by a newer version.*'9999'"):
+        open_store()
+    with pytest.raises(AuditError, match="made by a newer version"):
+        open_store()
+
+
+def test_writer_that_waits_too_long_for_another_is_told(open_store: OpenStore) -> None:
+    busy, waiting = open_store(), open_store(busy_seconds=0.2)
+    with busy.writing() as session:
+        if not busy.is_sqlite:
+            session.execute(text("LOCK TABLE files"))
+        with pytest.raises(AuditError, match="is locked by another program"):
+            Workspace(waiting).add("a.txt", b"a", [pasted_document("first")])
+        if busy.is_sqlite:  # a reader need not wait
+            assert Workspace(waiting).documents() == []
+    assert not Workspace(waiting).add("a.txt", b"a", [pasted_document("first")]).was_there
+
+
+def test_locked_database_that_was_never_opened_is_told(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "audit.db") as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(AuditError, match="audit.db is locked by another program"):
+            Store(tmp_path, busy_seconds=0.2)
+    other.close()
+
+
+def test_failed_writing_leaves_no_trace(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError), store.writing() as session:
+        session.execute(text("UPDATE token_totals SET n_rows = 5"))
+        raise ZeroDivisionError
+    with store.reading() as session:
+        assert session.scalar(text("SELECT n_rows FROM token_totals")) == 0
+
+
+def fill(workspace: Workspace) -> list[str]:
+    """Adds documents of 1 MB until one does not fit; gives the texts of those that did."""
+    kept: list[str] = []
+    with pytest.raises(AuditError, match="no room left|No space left") as caught:
+        for n in range(100):
+            book = f"{n} " + "x" * 1_000_000
+            workspace.add(f"{n}.txt", str(n).encode(), [pasted_document(book)])
+            kept.append(book)
+    assert "room" in caught.value.remedy.lower()
+    return kept
+
+
+def texts(workspace: Workspace) -> list[str]:
+    return [workspace.open(d.key).text for d in workspace.documents()]
+
+
+def test_full_disk_loses_nothing_written_before(small_disk: Path) -> None:
+    workspace = Workspace(small_disk / "home")
+    kept = fill(workspace)
+    assert kept
+    assert texts(workspace) == kept
+    workspace.store.close()
+    assert texts(Workspace(small_disk / "home")) == kept
+
+
+def test_full_database_loses_nothing_written_before(tmp_path: Path) -> None:
+    """The same where nobody may mount a disk: SQLite itself refuses to grow."""
+    workspace = Workspace(tmp_path)
+    workspace.store.close()
+    event.listen(workspace.store._engine, "connect", lambda c, _: c.execute("PRAGMA max_page_count=1500"))
+    kept = fill(workspace)
+    assert kept
+    assert texts(Workspace(tmp_path)) == kept
+
+
+def test_full_disk_of_a_server_loses_nothing_written_before(small_disk: Path, tmp_path: Path, postgresql: str) -> None:
+    folder = small_disk / "tables"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        server = Path(connection.execute("SHOW data_directory").fetchone()[0]).stat()
+    import os
+
+    os.chown(folder, server.st_uid, server.st_gid)
+    for parent in tmp_path.parents[:3]:  # pytest's folders are closed to the server's user
+        if parent != Path(tmp_path.anchor) and parent.stat().st_uid == os.getuid():
+            parent.chmod(parent.stat().st_mode | 0o011)
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
+    url = new_database(postgresql, "small")
+    workspace = Workspace(Store(tmp_path / "home", url))
+    rng_texts = fill_random(workspace)
+    assert texts(workspace) == rng_texts
+    workspace.store.close()
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {url.split('/')[3].split('?')[0]}")
+        connection.execute("DROP TABLESPACE small")
+
+
+def test_file_that_is_no_database_is_said_and_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "audit.db"
+    file.write_bytes(b"not a database, whatever its name says" * 50)
+    with pytest.raises(AuditError, match="audit.db is not a database, or is damaged"):
+        Store(tmp_path)
+    assert file.read_bytes() == b"not a database, whatever its name says" * 50
+
+
+def test_folder_with_odd_characters_in_its_name_works(tmp_path: Path) -> None:
+    home = tmp_path / "100% ?x=1&y#z é"
+    Workspace(home).add("a.txt", b"a", [pasted_document("first")])
+    assert (home / "audit.db").exists()
+    assert texts(Workspace(home)) == ["first"]
+
+
+def test_server_that_is_not_there_is_said_without_the_password(tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match="cannot be used") as caught:
+        Store(tmp_path, "postgresql://me:secret@127.0.0.1:1/audit")
+    assert "secret" not in str(caught.value)
+    assert "127.0.0.1" in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["mysql://me:secret@host/audit", "no address", "postgresql://me:secret@h:port/x"])
+def test_address_that_is_no_postgresql_is_refused_without_the_password(tmp_path: Path, address: str) -> None:
+    with pytest.raises(AuditError, match="AUDIT_DATABASE_URL") as caught:
+        Store(tmp_path, address)
+    assert "secret" not in str(caught.value)
+
+
+def test_setting_moves_the_database_and_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_DATABASE_URL", "postgresql://me:secret@host/audit")
+    assert settings().database_url == "postgresql://me:secret@host/audit"
+    assert "secret" not in repr(settings())
+    monkeypatch.delenv("AUDIT_DATABASE_URL")
+    assert Settings().database_url is None
+
+
+def test_server_that_was_restarted_is_used_again(open_store: OpenStore, database_url: str | None) -> None:
+    if database_url is None:
+        pytest.skip("SQLite has no server")
+    workspace = Workspace(open_store())
+    workspace.add("a.txt", b"a", [pasted_document("first")])
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                           "AND datname = current_database()")
+    assert texts(workspace) == ["first"]
