@@ -99,12 +99,13 @@ def store(open_store: OpenStore) -> Store:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 24 MiB."""
-    folder = tmp_path / "small disk"
-    folder.mkdir()
+def small_disk() -> Iterator[Path]:
+    """A disk of 24 MiB that everybody may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="audit-small-disk-"))
     mount = ["mount", "-t", "tmpfs", "-o", "size=24m,mode=777", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        folder.rmdir()
         pytest.skip("this user may not mount a small disk")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
+    folder.rmdir()

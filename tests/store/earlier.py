@@ -57,9 +57,7 @@ def write_workspace(home: Path, name: str, files: dict[str, list[Document]]) -> 
     Base.metadata.create_all(engine)
     with Session(engine) as session:
         for sha256, documents in files.items():
-            session.add(
-                FileRow(sha256=sha256, name=f"{sha256}.txt", n_bytes=7, documents=[_row(d) for d in documents])
-            )
+            session.add(FileRow(sha256=sha256, name=f"{sha256}.txt", n_bytes=7, documents=[_row(d) for d in documents]))
         session.commit()
     engine.dispose()
     return folder / "workspace.db"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import random
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -79,8 +82,7 @@ def test_database_of_a_newer_version_is_refused_and_left_alone(open_store: OpenS
 def test_writer_that_waits_too_long_for_another_is_told(open_store: OpenStore) -> None:
     busy, waiting = open_store(), open_store(busy_seconds=0.2)
     with busy.writing() as session:
-        if not busy.is_sqlite:
-            session.execute(text("LOCK TABLE files"))
+        session.execute(text("SELECT 1" if busy.is_sqlite else "LOCK TABLE files"))
         with pytest.raises(AuditError, match="is locked by another program"):
             Workspace(waiting).add("a.txt", b"a", [pasted_document("first")])
         if busy.is_sqlite:  # a reader need not wait
@@ -109,7 +111,7 @@ def fill(workspace: Workspace) -> list[str]:
     kept: list[str] = []
     with pytest.raises(AuditError, match="no room left|No space left") as caught:
         for n in range(100):
-            book = f"{n} " + "x" * 1_000_000
+            book = random.Random(n).randbytes(500_000).hex()  # which PostgreSQL can halve at best
             workspace.add(f"{n}.txt", str(n).encode(), [pasted_document(book)])
             kept.append(book)
     assert "room" in caught.value.remedy.lower()
@@ -139,28 +141,31 @@ def test_full_database_loses_nothing_written_before(tmp_path: Path) -> None:
     assert texts(Workspace(tmp_path)) == kept
 
 
-def test_full_disk_of_a_server_loses_nothing_written_before(small_disk: Path, tmp_path: Path, postgresql: str) -> None:
+@pytest.fixture
+def small_server(small_disk: Path, postgresql: str) -> Iterator[str]:
+    """A PostgreSQL database whose tables, unlike the server's log, lie on a small disk."""
     folder = small_disk / "tables"
     folder.mkdir()
-    folder.chmod(0o777)
     with psycopg.connect(postgresql, autocommit=True) as connection:
-        server = Path(connection.execute("SHOW data_directory").fetchone()[0]).stat()
-    import os
-
-    os.chown(folder, server.st_uid, server.st_gid)
-    for parent in tmp_path.parents[:3]:  # pytest's folders are closed to the server's user
-        if parent != Path(tmp_path.anchor) and parent.stat().st_uid == os.getuid():
-            parent.chmod(parent.stat().st_mode | 0o011)
-    with psycopg.connect(postgresql, autocommit=True) as connection:
+        (data,) = connection.execute("SHOW data_directory").fetchone()
+        owner = Path(data).stat()
+        os.chown(folder, owner.st_uid, owner.st_gid)
         connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
     url = new_database(postgresql, "small")
-    workspace = Workspace(Store(tmp_path / "home", url))
-    rng_texts = fill_random(workspace)
-    assert texts(workspace) == rng_texts
-    workspace.store.close()
+    yield url
+    # The server writes what it has in memory before it drops a database, and needs room for that.
+    subprocess.run(["mount", "-o", "remount,size=256m", str(small_disk)], check=True)
     with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {url.split('/')[3].split('?')[0]}")
+        connection.execute(f"DROP DATABASE {psycopg.conninfo.conninfo_to_dict(url)['dbname']} WITH (FORCE)")
         connection.execute("DROP TABLESPACE small")
+
+
+def test_full_disk_of_a_server_loses_nothing_written_before(small_server: str, tmp_path: Path) -> None:
+    workspace = Workspace(Store(tmp_path, small_server))
+    kept = fill(workspace)
+    assert kept
+    workspace.store.close()
+    assert texts(Workspace(Store(tmp_path, small_server))) == kept
 
 
 def test_file_that_is_no_database_is_said_and_left_alone(tmp_path: Path) -> None:
@@ -206,6 +211,8 @@ def test_server_that_was_restarted_is_used_again(open_store: OpenStore, database
     workspace = Workspace(open_store())
     workspace.add("a.txt", b"a", [pasted_document("first")])
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                           "AND datname = current_database()")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND datname = current_database()"
+        )
     assert texts(workspace) == ["first"]

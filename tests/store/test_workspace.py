@@ -29,9 +29,7 @@ def stored_files(workspace: Workspace) -> list[str]:
     return sorted(f.name for f in (workspace.folder / "files").iterdir())
 
 
-def test_document_comes_back_as_it_was_read_with_what_cleaning_did(
-    workspace: Workspace, open_store: OpenStore
-) -> None:
+def test_document_comes_back_as_it_was_read_with_what_cleaning_did(workspace: Workspace, open_store: OpenStore) -> None:
     (document,) = book()
     assert document.edits
     (key,) = workspace.add("book.txt", BOOK.encode(), [document]).keys
