@@ -111,15 +111,18 @@ def _sqlite(url: URL, busy_seconds: float) -> Engine:
 
 
 def _postgresql(url: URL, busy_seconds: float) -> Engine:
-    return create_engine(
+    engine = create_engine(
         url,
         pool_pre_ping=True,  # a server that was restarted is not an error
-        connect_args={
-            "connect_timeout": CONNECT_SECONDS,
-            "options": f"-c lock_timeout={int(busy_seconds * 1000)}",
-            "client_encoding": "utf8",
-        },
+        connect_args={"connect_timeout": CONNECT_SECONDS, "client_encoding": "utf8"},
     )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: object, _: object) -> None:
+        connection.execute(f"SET lock_timeout = {int(busy_seconds * 1000)}")  # type: ignore[attr-defined]
+        connection.commit()  # type: ignore[attr-defined]  # or it would end with the first transaction
+
+    return engine
 
 
 def _postgresql_url(address: str) -> URL:

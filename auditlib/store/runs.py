@@ -105,8 +105,8 @@ class Runs:
         )
         with self._store.writing() as session:
             session.add(row)
-            session.add(RunInputsRow(run_id=row.id, inputs={}))
             session.flush()
+            session.add(RunInputsRow(run_id=row.id, inputs={}))
             session.refresh(row)
             return _run(row)
 
