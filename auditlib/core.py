@@ -40,7 +40,15 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default=Path("~/.local/share/pretraining-audit"),
-        description="Folder for everything that lasts: models made ready, later also runs and files.",
+        description="Folder for everything that lasts: models made ready, files, runs and the database.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        repr=False,  # it may hold a password
+        description="A PostgreSQL database (postgresql://...) in place of the SQLite one in `home`.",
+    )
+    cache_bytes: int = Field(
+        default=20_000_000_000, ge=0, description="Most that the cache of token statistics may take, in bytes."
     )
     inspect_characters: int = Field(
         default=300_000, ge=1, description="Longest text that the Inspect page reads in one go."

@@ -1,5 +1,25 @@
-"""What lasts: a workspace's files and the documents that were read out of them."""
+"""What lasts: the database, files and documents, the token-statistics cache, runs and what they made."""
 
+from auditlib.store.artifacts import Artifact, Artifacts
+from auditlib.store.calibrations import Calibrations, StoredCalibration
+from auditlib.store.database import Store
+from auditlib.store.runs import Run, RunProgress, Runs, RunState
+from auditlib.store.token_cache import CacheSize, TokenCache
 from auditlib.store.workspace import AddedFile, StoredDocument, Workspace
 
-__all__ = ["AddedFile", "StoredDocument", "Workspace"]
+__all__ = [
+    "AddedFile",
+    "Artifact",
+    "Artifacts",
+    "CacheSize",
+    "Calibrations",
+    "Run",
+    "RunProgress",
+    "RunState",
+    "Runs",
+    "Store",
+    "StoredCalibration",
+    "StoredDocument",
+    "TokenCache",
+    "Workspace",
+]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from sqlalchemy import delete, select, update
-from sqlalchemy.exc import DatabaseError, IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.exc import IntegrityError
 
 from auditlib.core import AuditError, Document, Edit, Label
-from auditlib.store.tables import DocumentRow, FileRow, open_database
+from auditlib.store.database import Store
+from auditlib.store.failures import folder_unusable
+from auditlib.store.files import write_file
+from auditlib.store.tables import DocumentRow, FileRow
 
 DEFAULT_NAME = "default"
 
@@ -46,46 +46,57 @@ class AddedFile:
 
 
 class Workspace:
-    """Files and documents in one folder: `workspace.db`, and each file's bytes under its SHA-256."""
+    """Files and documents under one name: rows in the store's database, and each file's bytes under its SHA-256."""
 
-    def __init__(self, home: Path, name: str = DEFAULT_NAME) -> None:
-        """Opens the workspace, making it if need be. Raises `AuditError` where the folder cannot be used."""
-        self.folder = home / "workspaces" / name
+    def __init__(self, home: Path | Store, name: str = DEFAULT_NAME) -> None:
+        """Opens the workspace, making it if need be. Raises `AuditError` where it cannot be used.
+
+        home  a store, or a data folder whose own database (SQLite) is to be opened
+        """
+        self.store = home if isinstance(home, Store) else Store(home)
+        self.name = name
+        self.folder = self.store.home / "workspaces" / name
         try:
             (self.folder / "files").mkdir(parents=True, exist_ok=True)
-            self._engine = open_database(self.folder / "workspace.db")
         except OSError as error:
-            raise _unusable(self.folder, error.strerror or str(error)) from error
-        except DatabaseError as error:
-            raise _unusable(self.folder, str(error.orig)) from error
+            raise folder_unusable(self.folder, error) from error
 
     def add(self, name: str, data: bytes, documents: Sequence[Document]) -> AddedFile:
         """Stores a file and the documents read out of it; a file that is there already is left as it is."""
         digest = sha256(data).hexdigest()
-        with Session(self._engine) as session:
-            if session.get(FileRow, digest) is not None:
-                keys = session.scalars(select(DocumentRow.key).where(DocumentRow.file_sha256 == digest)).all()
-                return AddedFile(digest, tuple(keys), was_there=True)
-            self._write(digest, data)
-            rows = [_row(document) for document in documents]
-            session.add(FileRow(sha256=digest, name=name, n_bytes=len(data), documents=rows))
-            try:
-                session.commit()
-            except IntegrityError:  # another session has just brought the same file
-                session.rollback()
-                return self.add(name, data, documents)
-            return AddedFile(digest, tuple(row.key for row in rows), was_there=False)
+        there = self._documents_of(digest)
+        if there is not None:
+            return AddedFile(digest, there, was_there=True)
+        write_file(self.file(digest), data)
+        try:
+            with self.store.writing() as session:
+                rows = [_row(self.name, document) for document in documents]
+                row = FileRow(workspace=self.name, sha256=digest, name=name, n_bytes=len(data), documents=rows)
+                session.add(row)
+                session.flush()
+                return AddedFile(digest, tuple(row.key for row in rows), was_there=False)
+        except IntegrityError:  # another session has just brought the same file
+            return AddedFile(digest, self._documents_of(digest) or (), was_there=True)
+
+    def _documents_of(self, digest: str) -> tuple[int, ...] | None:
+        """Keys of a file's documents; None where the file is not there."""
+        with self.store.reading() as session:
+            if session.get(FileRow, (self.name, digest)) is None:
+                return None
+            mine = (DocumentRow.workspace == self.name, DocumentRow.file_sha256 == digest)
+            return tuple(session.scalars(select(DocumentRow.key).where(*mine).order_by(DocumentRow.key)))
 
     def documents(self) -> list[StoredDocument]:
         """All documents, in the order in which they came."""
-        with Session(self._engine) as session:
-            return [_stored(row) for row in session.scalars(select(DocumentRow).order_by(DocumentRow.key))]
+        query = select(DocumentRow).where(DocumentRow.workspace == self.name).order_by(DocumentRow.key)
+        with self.store.reading() as session:
+            return [_stored(row) for row in session.scalars(query)]
 
     def open(self, key: int) -> Document:
         """A document with its text. Raises `AuditError` where it was deleted meanwhile."""
-        with Session(self._engine) as session:
+        with self.store.reading() as session:
             row = session.get(DocumentRow, key)
-            if row is None:
+            if row is None or row.workspace != self.name:
                 raise AuditError("That document is no longer there.", "Somebody deleted it; choose another.")
             return Document(
                 id=row.text_sha256,
@@ -103,30 +114,29 @@ class Workspace:
 
     def replace(self, key: int, document: Document) -> None:
         """Puts `document` (cleaned in another way) in the place of the one under `key`."""
-        new = _row(document)
+        new = _row(self.name, document)
         columns = {c.key: getattr(new, c.key) for c in DocumentRow.__table__.columns}
-        kept = {name: value for name, value in columns.items() if name not in ("key", "file_sha256")}
-        with Session(self._engine) as session:
-            session.execute(update(DocumentRow).where(DocumentRow.key == key).values(**kept))
-            session.commit()
+        self._update(key, {name: value for name, value in columns.items() if name not in ("key", "file_sha256")})
 
     def mark(self, key: int, label: Label, group: str) -> None:
         """Says of a document whether it is a member, and which texts it belongs with."""
-        with Session(self._engine) as session:
-            session.execute(update(DocumentRow).where(DocumentRow.key == key).values(label=label.value, group=group))
-            session.commit()
+        self._update(key, {"label": label.value, "group": group})
+
+    def _update(self, key: int, values: dict[str, object]) -> None:
+        mine = (DocumentRow.key == key, DocumentRow.workspace == self.name)
+        with self.store.writing() as session:
+            session.execute(update(DocumentRow).where(*mine).values(**values))
 
     def delete(self, keys: Collection[int]) -> None:
         """Deletes documents, and each file of which no document is left."""
-        with Session(self._engine) as session:
-            touched = session.scalars(select(DocumentRow.file_sha256).where(DocumentRow.key.in_(keys)).distinct()).all()
-            session.execute(delete(DocumentRow).where(DocumentRow.key.in_(keys)))
-            still_used = select(DocumentRow.file_sha256)
-            orphans = session.scalars(
-                select(FileRow.sha256).where(FileRow.sha256.in_(touched), FileRow.sha256.not_in(still_used))
-            ).all()
-            session.execute(delete(FileRow).where(FileRow.sha256.in_(orphans)))
-            session.commit()
+        mine = (DocumentRow.workspace == self.name, DocumentRow.key.in_(keys))
+        with self.store.writing() as session:
+            touched = session.scalars(select(DocumentRow.file_sha256).where(*mine).distinct()).all()
+            session.execute(delete(DocumentRow).where(*mine))
+            still_used = select(DocumentRow.file_sha256).where(DocumentRow.workspace == self.name)
+            unused = (FileRow.workspace == self.name, FileRow.sha256.in_(touched), FileRow.sha256.not_in(still_used))
+            orphans = session.scalars(select(FileRow.sha256).where(*unused)).all()
+            session.execute(delete(FileRow).where(FileRow.workspace == self.name, FileRow.sha256.in_(orphans)))
         for digest in orphans:
             self.file(digest).unlink(missing_ok=True)
 
@@ -134,19 +144,11 @@ class Workspace:
         """Where a file's bytes lie."""
         return self.folder / "files" / digest
 
-    def _write(self, digest: str, data: bytes) -> None:
-        try:
-            handle, temporary = tempfile.mkstemp(dir=self.folder / "files")
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            os.replace(temporary, self.file(digest))
-        except OSError as error:
-            raise _unusable(self.folder, error.strerror or str(error)) from error
 
-
-def _row(document: Document) -> DocumentRow:
+def _row(workspace: str, document: Document) -> DocumentRow:
     n_words = len(document.text.split())
     return DocumentRow(
+        workspace=workspace,
         text_sha256=document.id,
         title=document.title,
         media_type=document.media_type,
@@ -176,11 +178,4 @@ def _stored(row: DocumentRow) -> StoredDocument:
         n_words=row.n_words,
         n_words_removed=row.n_words_removed,
         warnings=tuple(row.warnings),
-    )
-
-
-def _unusable(folder: Path, reason: str) -> AuditError:
-    return AuditError(
-        f"The data folder {folder} cannot be used ({reason}).",
-        "See that it can be written and has room, or set AUDIT_HOME to another folder.",
     )

@@ -11,7 +11,7 @@ import streamlit as st
 
 from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents import Columns, TableColumns, Upload, guess_columns, read_files
-from auditlib.store import Workspace
+from auditlib.store import Store, Workspace
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,14 @@ class UploadReport:
 
 
 @st.cache_resource(show_spinner=False)
-def _workspace(home: str) -> Workspace:
-    return Workspace(Path(home))
+def _workspace(home: str, database_url: str | None) -> Workspace:
+    return Workspace(Store(Path(home), database_url))
 
 
 def workspace() -> Workspace:
-    """This person's workspace. Raises `AuditError` where its folder cannot be used."""
-    return _workspace(str(settings().home_folder))
+    """This person's workspace. Raises `AuditError` where its folder or its database cannot be used."""
+    chosen = settings()
+    return _workspace(str(chosen.home_folder), chosen.database_url)
 
 
 @st.cache_data(show_spinner="Looking for columns …", max_entries=50)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from auditlib.core import AuditError, Document, Label
 from auditlib.documents import clean_again, pasted_document, read_file
-from auditlib.store import Workspace
+from auditlib.store import Store, Workspace
+from tests.store.conftest import OpenStore
 
 BOOK = "CONTENTS\n\nThe ferry was late,  and no-\nbody was surprised. " + "She counted the apples twice. " * 30
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+def workspace(store: Store) -> Workspace:
+    return Workspace(store)
 
 
 def book() -> list[Document]:
@@ -27,12 +29,12 @@ def stored_files(workspace: Workspace) -> list[str]:
     return sorted(f.name for f in (workspace.folder / "files").iterdir())
 
 
-def test_document_comes_back_as_it_was_read_with_what_cleaning_did(workspace: Workspace) -> None:
+def test_document_comes_back_as_it_was_read_with_what_cleaning_did(workspace: Workspace, open_store: OpenStore) -> None:
     (document,) = book()
     assert document.edits
     (key,) = workspace.add("book.txt", BOOK.encode(), [document]).keys
     assert workspace.open(key) == document
-    assert Workspace(workspace.folder.parents[1]).open(key) == document
+    assert Workspace(open_store()).open(key) == document
 
 
 def test_same_file_under_another_name_is_stored_once(workspace: Workspace) -> None:
@@ -98,9 +100,27 @@ def test_list_tells_words_kept_and_removed(workspace: Workspace) -> None:
     assert listed.n_words + listed.n_words_removed == len(document.original.split())
 
 
-def test_several_sessions_may_write_at_once(workspace: Workspace) -> None:
+def test_workspaces_do_not_see_each_other(store: Store) -> None:
+    mine, hers = Workspace(store), Workspace(store, "anna")
+    (key,) = mine.add("a.txt", b"a", [pasted_document("first")]).keys
+    assert hers.documents() == []
+    hers.mark(key, Label.MEMBER, "stolen")
+    hers.delete([key])
+    with pytest.raises(AuditError, match="no longer there"):
+        hers.open(key)
+    assert not hers.add("a.txt", b"a", [pasted_document("first")]).was_there
+    assert [d.label for d in mine.documents()] == [Label.UNKNOWN]
+
+
+def test_any_text_comes_back(workspace: Workspace) -> None:
+    odd = replace(pasted_document("a\0b \ud800 🂡"), raw="\0", title="\0title", group="\0g", source_name="\0.txt")
+    (key,) = workspace.add("\0.txt", b"odd", [odd]).keys
+    assert workspace.open(key) == odd
+
+
+def test_several_sessions_may_write_at_once(workspace: Workspace, open_store: OpenStore) -> None:
     def add(number: int) -> None:
-        own = Workspace(workspace.folder.parents[1])
+        own = Workspace(open_store())
         own.add(f"{number}.txt", str(number).encode(), [pasted_document(f"text {number}")])
 
     threads = [threading.Thread(target=add, args=(n,)) for n in range(8)]
@@ -113,13 +133,5 @@ def test_several_sessions_may_write_at_once(workspace: Workspace) -> None:
 
 def test_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "workspaces").write_text("a file where the folder should be")
-    with pytest.raises(AuditError, match="cannot be used"):
-        Workspace(tmp_path)
-
-
-def test_database_that_is_none_is_said(tmp_path: Path) -> None:
-    folder = tmp_path / "workspaces" / "default"
-    folder.mkdir(parents=True)
-    (folder / "workspace.db").write_bytes(b"not a database, whatever its name says" * 50)
     with pytest.raises(AuditError, match="cannot be used"):
         Workspace(tmp_path)
