@@ -20,6 +20,7 @@ page = st.navigation(
             ),
             st.Page("pages/method.py", title="Method", icon=":material/menu_book:"),
         ],
+        "Audit": [st.Page("pages/calibrate.py", title="Calibrate", icon=":material/balance:")],
         "Set up": [st.Page("pages/documents.py", title="Documents", icon=":material/library_books:")],
     }
 )

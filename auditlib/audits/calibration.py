@@ -8,7 +8,7 @@ alpha asks the model nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,8 +129,7 @@ def calibrate(
     `rule` is "accuracy" (the paper's book audit) or a false-positive rate. Raises `AuditError` where no score can be
     had.
     """
-    if not 0 < alpha < 1:
-        raise AuditError(f"Alpha is a share between 0 and 1, not {alpha:g}.", "The usual choice is 0.05.")
+    _checked_alpha(alpha)
     asked = list(names or SCORES)
     unavailable = {name: reason for name in asked if (reason := read.unavailable_because(name))}
     usable = [name for name in asked if name not in unavailable]
@@ -140,6 +139,15 @@ def calibrate(
         name: _method(read, words, name, read.scores(name, k), len(usable), alpha, rule, seed) for name in usable
     }
     return Calibrated(k, alpha, rule, seed, words, methods, unavailable)
+
+
+def judged_at(found: Calibrated, alpha: float) -> Calibrated:
+    """The same findings judged at another alpha."""
+    methods = {
+        name: replace(method, verdict=calibration_verdict(method.findings, _checked_alpha(alpha)))
+        for name, method in found.methods.items()
+    }
+    return replace(found, alpha=alpha, methods=methods)
 
 
 @dataclass(frozen=True)
@@ -232,6 +240,12 @@ def null_runs(read: ReadSets, words: Words, method: MethodResult, alpha: float =
         a_a,
         missing,
     )
+
+
+def _checked_alpha(alpha: float) -> float:
+    if not 0 < alpha < 1:
+        raise AuditError(f"Alpha is a share between 0 and 1, not {alpha:g}.", "The usual choice is 0.05.")
+    return alpha
 
 
 def _method(

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from auditlib.core import Document, Label, Snippet, settings
+from auditlib.core import Label, Snippet, settings
 from auditlib.documents.sets import (
     LengthHistogram,
     SharedPassage,
@@ -20,18 +20,12 @@ from auditlib.documents.sets import (
     shared_passages,
     without_shared,
 )
-from auditlib.documents.snippets import SNIPPETS, WORDS, Cut, sample, tile, truncate, whole
 from auditlib.store import StoredDocument
 from auditlib.ui.charts import MARKED, REST, framed
+from auditlib.ui.cutting import choose_cutting, cuts_of, key_of
 from auditlib.ui.library import labelled_documents
 from auditlib.ui.messages import as_text
 
-METHODS = {
-    "whole": "whole texts",
-    "sample": "a random sample of each",
-    "tile": "all of each, piece by piece",
-    "truncate": "the first words of each",
-}
 MOST_PAIRS_SHOWN = 200
 QUOTED_CHARACTERS = 90
 
@@ -43,7 +37,8 @@ def document_sets(documents: list[StoredDocument]) -> None:
         st.info("Mark texts as member or non-member in the table above, and the two sets are compared here.")
         return
     marks = tuple((d.key, d.document_id, d.label.value, d.group) for d in labelled)
-    cuts = _cuts(labelled_documents(str(settings().home_folder), marks), *_choices())
+    texts = labelled_documents(str(settings().home_folder), marks)
+    cuts = cuts_of(key_of(texts), texts, choose_cutting("sets"))
     snippets = [snippet for cut in cuts for snippet in cut.snippets]
     notes = [cut.note for cut in cuts if cut.note]
     pairs = _shared(snippets)
@@ -77,27 +72,6 @@ def lengths_chart(histogram: LengthHistogram) -> go.Figure:
         figure.add_bar(x=middles, y=histogram.counts[label], name=f"{label.value}s", marker_color=colour)
     figure.update_layout(barmode="group")
     return framed(figure, "words", "snippets")
-
-
-def _choices() -> tuple[str, int, int, int]:
-    """How to cut: the method, how many snippets, of how many words, and the seed."""
-    method, count, words, seed = st.columns([2, 1, 1, 1])
-    chosen: str = method.selectbox("Score", list(METHODS), format_func=METHODS.__getitem__)
-    n = count.number_input("Snippets a text", 1, 10_000, SNIPPETS, disabled=chosen != "sample")
-    w = words.number_input("Words a snippet", 1, 100_000, WORDS, disabled=chosen == "whole")
-    s = seed.number_input("Seed", 0, 2**31 - 1, 0, disabled=chosen != "sample")
-    return chosen, int(n), int(w), int(s)
-
-
-@st.cache_data(show_spinner="Cutting snippets …", max_entries=4)
-def _cuts(documents: list[Document], method: str, count: int, words: int, seed: int) -> list[Cut]:
-    cut = {
-        "whole": whole,
-        "sample": lambda d: sample(d, count, words, seed),
-        "tile": lambda d: tile(d, words),
-        "truncate": lambda d: truncate(d, words),
-    }[method]
-    return [cut(document) for document in documents]
 
 
 @st.cache_data(show_spinner="Looking for shared passages …", max_entries=4)

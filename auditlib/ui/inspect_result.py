@@ -17,6 +17,7 @@ from auditlib.scoring.token_table import token_table
 from auditlib.ui.charts import logprob_histogram, running_logprob
 from auditlib.ui.heatmap import heatmap, standalone_html
 from auditlib.ui.messages import as_text, signed
+from auditlib.ui.placing import where_it_stands
 from auditlib.ui.reading import Inspection
 
 
@@ -27,6 +28,7 @@ def show_result(inspection: Inspection) -> None:
     k = heatmap(inspection.payload, key=f"heatmap-{inspection.payload['id'][:16]}")
     reading = replace(inspection.reading, k=float(k))
     _scores(inspection, reading)
+    where_it_stands(inspection)
     _charts(reading)
     _downloads(inspection, reading)
     _method(inspection)

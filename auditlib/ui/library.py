@@ -11,7 +11,7 @@ import streamlit as st
 
 from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents import Columns, TableColumns, Upload, guess_columns, read_files
-from auditlib.store import Store, Workspace
+from auditlib.store import Calibrations, Store, Workspace
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,24 @@ class UploadReport:
 
 
 @st.cache_resource(show_spinner=False)
-def _workspace(home: str, database_url: str | None) -> Workspace:
-    return Workspace(Store(Path(home), database_url))
+def _store(home: str, database_url: str | None) -> Store:
+    return Store(Path(home), database_url)
+
+
+def store() -> Store:
+    """What lasts on this machine. Raises `AuditError` where its folder or its database cannot be used."""
+    chosen = settings()
+    return _store(str(chosen.home_folder), chosen.database_url)
 
 
 def workspace() -> Workspace:
-    """This person's workspace. Raises `AuditError` where its folder or its database cannot be used."""
-    chosen = settings()
-    return _workspace(str(chosen.home_folder), chosen.database_url)
+    """This person's files and documents. Raises `AuditError` likewise."""
+    return Workspace(store())
+
+
+def calibrations() -> Calibrations:
+    """The calibrations that were saved here. Raises `AuditError` likewise."""
+    return Calibrations(store())
 
 
 @st.cache_data(show_spinner="Looking for columns …", max_entries=50)
@@ -55,7 +65,7 @@ def add_uploads(
     `columns` holds what was picked for tables, by file id; `label` is given to texts that bring none.
     `progress` hears of the files done and the one at hand.
     """
-    store = workspace()
+    files_of = workspace()
     documents: dict[int, list[Document]] = {place: [] for place in range(len(files))}
     errors: list[AuditError] = []
     for result in read_files(
@@ -70,7 +80,7 @@ def add_uploads(
         found = [d if d.label is not Label.UNKNOWN else replace(d, label=label) for d in documents[place]]
         if not found:
             continue
-        outcome = store.add(found[0].source_name, file.getvalue(), found)
+        outcome = files_of.add(found[0].source_name, file.getvalue(), found)
         if outcome.was_there:
             were_there.append(found[0].source_name)
         else:
@@ -81,5 +91,5 @@ def add_uploads(
 @st.cache_data(show_spinner="Opening the texts …", max_entries=4)
 def labelled_documents(home: str, marks: tuple[tuple[int, str, str, str], ...]) -> list[Document]:
     """The documents named by (key, document id, label, group): members and non-members with their texts."""
-    store = workspace()
-    return [store.open(key) for key, _, _, _ in marks]
+    files_of = workspace()
+    return [files_of.open(key) for key, _, _, _ in marks]

@@ -78,6 +78,8 @@ def model_sidebar() -> DeltaGenerator:
     with st.sidebar:
         st.caption("MODEL")
         st.markdown(f"**{as_text(name)}**")
+        if request.adapter:
+            st.markdown(f"with the adapter **{as_text(Path(request.adapter).name)}**")
         place = st.empty()
         if st.button("Change model", icon=":material/swap_horiz:", width="stretch"):
             _model_dialog()
@@ -120,13 +122,16 @@ def _model_dialog() -> None:
         source = HUB_PREFIX + st.text_input("Hub id", placeholder="owner/name", value=known).strip()
         revision = st.text_input("Revision (optional)", value=now.revision or "")
         st.caption("The model is fetched to this machine. Your texts are not sent anywhere.")
-    with st.expander("Device, data type, expected hash"):
+    with st.expander("Adapter, device, data type, expected hash"):
+        adapter = st.text_input("Folder of a PEFT adapter to merge in (optional)", value=now.adapter or "")
         device = st.selectbox("Device", [AUTO, *available_devices()], format_func=_auto_label)
         dtypes = available_dtypes(available_devices()[0] if device == AUTO else device)
         dtype = st.selectbox("Data type", [AUTO, *dtypes], format_func=_auto_label)
         sha256 = st.text_input("Expected SHA-256 of the weights (optional)", value=now.sha256 or "")
     if st.button("Use this model", type="primary"):
-        request = ModelRequest(source.strip(), device, dtype, revision.strip() or None, sha256.strip() or None)
+        request = ModelRequest(
+            source.strip(), device, dtype, revision.strip() or None, sha256.strip() or None, adapter.strip() or None
+        )
         try:
             with st.spinner("Loading the model …"):
                 shelf().open(request, settings())

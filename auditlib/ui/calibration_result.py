@@ -1,0 +1,245 @@
+"""What the Calibrate page says once both sets were read: verdict, charts, methods, and what could be wrong with it."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import streamlit as st
+
+from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judged_at, length_classes
+from auditlib.audits.sets import ReadSets, score_table
+from auditlib.core import AuditError, Label, library_versions
+from auditlib.evidence import Difference, Interval, TprAtFpr, Word
+from auditlib.evidence.thresholds import Rule
+from auditlib.scoring import DEFAULT_K, SCORES
+from auditlib.ui import calibration_run
+from auditlib.ui.calibration_charts import (
+    auc_figure,
+    length_classes_figure,
+    length_figure,
+    roc_figure,
+    score_histogram,
+    sweep_figure,
+)
+from auditlib.ui.calibration_save import save_and_export
+from auditlib.ui.messages import as_text, show_error, signed
+from auditlib.ui.verdicts import verdict_box
+
+RULES: dict[str, Rule] = {"best accuracy": "accuracy", "5% false positives": 0.05, "1% false positives": 0.01}
+NO_LOGO = {"displaylogo": False}
+
+
+def show_calibration(read: ReadSets) -> None:
+    """Everything about one pair of sets under one model."""
+    try:
+        method_name, found = _controls(read)
+        method = found.methods[method_name]
+        _answer(read, found, method)
+        _charts(read, found, method)
+        _methods(found)
+        save_and_export(read, found, method_name)
+        _sweep(read, found, method_name)
+        _length(read, method)
+        _words(found)
+        _nulls(read, found, method_name)
+        _origin(read, found)
+    except AuditError as error:
+        show_error(error)
+
+
+def _controls(read: ReadSets) -> tuple[str, Calibrated]:
+    names = [name for name in SCORES if read.unavailable_because(name) is None]
+    method, k, alpha, rule = st.columns(4)
+    chosen: str = method.selectbox(
+        "Score",
+        names,
+        index=names.index("min_k") if "min_k" in names else 0,
+        format_func=lambda name: SCORES[name].label,
+        key="calibration_score",
+    )
+    percent = k.slider("k (% of tokens, Min-K% family)", 1, 100, int(DEFAULT_K), key="calibration_k")
+    level = alpha.number_input("Alpha", 0.001, 0.5, 0.05, step=0.01, format="%.3f", key="calibration_alpha")
+    way: str = rule.selectbox("Threshold by", list(RULES), key="calibration_rule")
+    found = calibration_run.calibrated(read, float(percent), RULES[way])
+    return chosen, judged_at(found, float(level))
+
+
+def _answer(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
+    label, model = SCORES[method.name].label, read.identity.name
+    meaning = {
+        Word.SUPPORTED: f"{label} tells texts that {model} was trained on from texts that it was not, on these sets.",
+        Word.NOT_SUPPORTED: f"No evidence in this test that {label} tells these sets apart under {model}.",
+        Word.INCONCLUSIVE: f"The test could not tell whether {label} recognises what {model} was trained on.",
+    }
+    verdict_box(method.verdict, meaning[method.verdict.word])
+
+
+def _charts(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
+    is_member, score = read.sets.is_member, SCORES[method.name]
+    left, right = st.columns(2)
+    with left:
+        st.subheader("Scores of both sets")
+        threshold = method.threshold.threshold if method.threshold else None
+        figure = score_histogram(method.scores[is_member], method.scores[~is_member], score.unit, threshold)
+        st.plotly_chart(figure, key="calibration_histogram", config=NO_LOGO)
+        if method.threshold:
+            st.caption(
+                f"At the threshold of {signed(method.threshold.threshold)}, {_percent(method.threshold.accuracy)} of "
+                f"texts are called rightly out of fold: {_percent(method.threshold.tpr)} of members are found, "
+                f"{_percent(method.threshold.fpr)} of non-members are called members."
+            )
+        else:
+            st.caption(as_text(method.no_threshold))
+    with right:
+        st.subheader("ROC")
+        logarithmic = st.toggle("Logarithmic axes: what happens at few false positives", key="calibration_log")
+        others = [(SCORES[name].label, other.roc) for name, other in found.methods.items() if name != method.name]
+        figure = roc_figure([(score.label, method.roc), *others], logarithmic)
+        st.plotly_chart(figure, key="calibration_roc", config=NO_LOGO)
+        n = len(is_member)
+        st.caption(f"{n:,} texts, {int(is_member.sum()):,} of them members. The dotted line is chance.")
+
+
+def _methods(found: Calibrated) -> None:
+    st.subheader("All methods")
+    st.plotly_chart(auc_figure(found), key="calibration_aucs", config=NO_LOGO)
+    rows = []
+    for name, method in found.methods.items():
+        rows.append(
+            {
+                "Method": f"{SCORES[name].label} (k = {found.k:g}%)" if name in K_SCORES else SCORES[name].label,
+                "AUC": _interval(method.findings.auc),
+                "TPR at 5% FPR": _rate(method.tpr_at[0.05]),
+                "TPR at 1% FPR": _rate(method.tpr_at[0.01]),
+                "Accuracy": _percent(method.threshold.accuracy) if method.threshold else "–",
+                "Threshold": signed(method.threshold.threshold) if method.threshold else "–",
+                "Over the words alone": _interval(method.findings.over_blind),
+                "Verdict": method.verdict.word.value,
+            }
+        )
+    blind = {"Method": "the words alone, without the model", "AUC": _interval(found.words.blind.auc)}
+    table = pd.DataFrame([*rows, blind]).fillna("").set_index("Method")
+    st.table(table)
+    for reason in dict.fromkeys(r for method in found.methods.values() for r in method.unresolved.values()):
+        st.caption(f"– {as_text(reason)}")
+    for name, reason in found.unavailable.items():
+        st.caption(f"{SCORES[name].label}: {as_text(reason)}")
+    st.caption(
+        "Estimates with 95% intervals in brackets. TPR is measured on the half of the texts that did not fix the "
+        "threshold, accuracy out of fold. p is corrected for the number of methods."
+    )
+
+
+def _sweep(read: ReadSets, found: Calibrated, name: str) -> None:
+    with st.expander("How much k matters"):
+        if name not in K_SCORES:
+            st.caption(f"{SCORES[name].label} has no k.")
+            return
+        try:
+            sweep = calibration_run.sweep(read, name)
+        except AuditError as error:
+            show_error(error)
+            return
+        st.plotly_chart(sweep_figure(sweep, found.k), key="calibration_sweep", config=NO_LOGO)
+        st.caption(
+            f"Choosing k by the best AUC flatters it. Chosen on one half of the texts it is {sweep.chosen_k}%, with an "
+            f"AUC of {_interval(sweep.chosen.held_out)} on the other half."
+        )
+
+
+def _length(read: ReadSets, method: MethodResult) -> None:
+    with st.expander("Does length explain it?"):
+        figure = length_figure(read.n_tokens, method.scores, read.sets.is_member)
+        st.plotly_chart(figure, key="calibration_length", config=NO_LOGO)
+        st.caption(
+            f"Spearman correlation of score and length: {signed(method.length.rho, 2)} (p {method.length.p:.2g}), over "
+            f"{len(method.scores):,} texts."
+        )
+        classes = length_classes(read, method.scores)
+        if classes:
+            st.plotly_chart(length_classes_figure(classes), key="calibration_length_classes", config=NO_LOGO)
+            st.caption("AUC among texts of about one length.")
+
+
+def _words(found: Calibrated) -> None:
+    with st.expander("What the words tell by themselves"):
+        blind = found.words.blind
+        st.markdown(
+            "A classifier that never asks the model learns to tell the sets apart from words, letters, lengths and "
+            f"years. Its AUC on texts it has not seen is **{_interval(blind.auc)}**. If it does as well as a score, "
+            "then the score may have recognised a difference between the texts and not the model's memory of them."
+        )
+        columns = st.columns(2)
+        for column, sign, said in ((columns[0], 1, "members"), (columns[1], -1, "non-members")):
+            told = [t for t in blind.strongest if t.weight * sign > 0][:10]
+            column.markdown(f"Most typical of {said}")
+            column.dataframe(
+                pd.DataFrame({"what": [t.name for t in told], "weight": [round(abs(t.weight), 3) for t in told]}),
+                hide_index=True,
+            )
+
+
+def _nulls(read: ReadSets, found: Calibrated, name: str) -> None:
+    with st.expander("Two runs that must find nothing"):
+        st.markdown(
+            "With the labels the other way round nothing may be supported; and non-members against other non-members "
+            "must come out at an AUC of 0.5. If either finds something, the audit is at fault and not the model."
+        )
+        if not st.button("Run both", icon=":material/science:"):
+            return
+        runs = calibration_run.nulls(read, found, name)
+        st.markdown(f"- Labels reversed: AUC {_interval(runs.reversed_auc)}, verdict {runs.reversed_verdict.value}.")
+        if runs.a_a is None:
+            st.markdown(f"- Non-members against non-members: {as_text(runs.a_a_missing)}")
+        else:
+            holds = "holds 0.5, as it should" if runs.a_a.low <= 0.5 <= runs.a_a.high else "does not hold 0.5"
+            st.markdown(
+                f"- Non-members against non-members: AUC {_interval(runs.a_a)}, which {holds} (by chance one run in "
+                "twenty does not)."
+            )
+
+
+def _origin(read: ReadSets, found: Calibrated) -> None:
+    with st.expander("Where these numbers come from"):
+        facts = {
+            **read.identity.as_dict(),
+            "members (SHA-256 over all)": read.sets.digest_of(Label.MEMBER),
+            "non-members (SHA-256 over all)": read.sets.digest_of(Label.NON_MEMBER),
+            "seed": str(found.seed),
+            **library_versions(),
+        }
+        st.dataframe(
+            pd.DataFrame(
+                {
+                    "what": [n.replace("_", " ") for n in facts],
+                    "value": ["–" if v is None else v for v in facts.values()],
+                }
+            ),
+            hide_index=True,
+        )
+        table = score_table(read, found.k)
+        # As JSON strings: no spreadsheet takes a work called =1+1 for a formula.
+        table["group"] = [json.dumps(group, ensure_ascii=False) for group in table["group"]]
+        st.download_button(
+            "Score table (CSV)",
+            table.to_csv(index=False).encode("utf-8-sig"),
+            file_name="scores.csv",
+            mime="text/csv",
+            icon=":material/table:",
+            on_click="ignore",
+        )
+
+
+def _interval(value: Interval | Difference | None) -> str:
+    if value is None:
+        return "–"
+    return f"{signed(value.estimate, 2)} [{signed(value.low, 2)}, {signed(value.high, 2)}]"
+
+
+def _percent(value: Interval) -> str:
+    return f"{value.estimate:.0%} [{value.low:.0%}, {value.high:.0%}]"
+
+
+def _rate(value: TprAtFpr | None) -> str:
+    return "–" if value is None else _percent(value.tpr)
