@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,35 @@ from auditlib.models.request import ModelRequest
 torch.set_num_threads(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test sees what this machine's people have saved: a data folder with the bundled models and nothing else."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        link_models(home)
+        patch.setenv("AUDIT_HOME", str(home))
+        yield home
+
+
+def link_models(home: Path) -> Path:
+    """Puts the bundled models, as `make test` has made them ready, into the data folder `home`."""
+    models = settings().home_folder / "models"
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "models").symlink_to(models.resolve(), target_is_directory=True)
+    return home
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of this test's own, with the bundled models."""
+    home = link_models(tmp_path / "own home")
+    monkeypatch.setenv("AUDIT_HOME", str(home))
+    return home
+
+
 @pytest.fixture(scope="session")
 def real_settings() -> Settings:
-    """Of the machine's own data folder, where `make test` has put the bundled models."""
+    """Of a data folder with the bundled models in it."""
     return settings()
 
 

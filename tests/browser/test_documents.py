@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from auditlib.store import Workspace
+from auditlib.store import Store, Workspace
 from tests.browser.conftest import Server
 from tests.documents.builders import one_of_each
 
@@ -26,7 +26,7 @@ def test_files_of_every_kind_are_brought_and_one_is_deleted(
     page.get_by_role("button", name=f"Read {len(files)} files").click()
     expect(page.get_by_text("Added", exact=False).first).to_be_visible()
     expect(page.get_by_role("alert").filter(has_text="broken.pdf")).to_be_visible()
-    store = Workspace(tmp_path)
+    store = Workspace(Store(tmp_path))
     before = store.documents()
     assert len(before) >= len(files) - 1
     stored = len(list((store.folder / "files").iterdir()))

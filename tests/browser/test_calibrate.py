@@ -1,0 +1,47 @@
+"""The demo as a presenter shows it: one click loads it, one more calibrates, and the truth comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server, settle
+from tests.conftest import link_models
+
+pytestmark = pytest.mark.browser
+READING_MS = 600_000  # 80 passages through the bundled model, twice, on a machine that may be busy
+
+
+@pytest.mark.bundled
+def test_demo_is_supported_for_the_planted_model_and_not_for_the_bare_one(
+    serve: Callable[..., Server], new_page: Callable[[str], Page], tmp_path: Path
+) -> None:
+    page = new_page(f"{serve(AUDIT_HOME=str(link_models(tmp_path / 'home'))).url}/calibrate")
+    settle(page)
+    page.get_by_role("button", name="Demo", exact=True).click()
+    page.get_by_role("button", name="Calibrate", exact=True).click()
+    heading = page.get_by_role("heading", level=4)
+    expect(heading.filter(has_text="Supported")).to_be_visible(timeout=READING_MS)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    settle(page)
+
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved as", exact=False)).to_be_visible()
+    settle(page)
+
+    page.get_by_role("button", name="Change model").click()
+    page.get_by_role("dialog").get_by_text("Adapter, device").click()
+    page.get_by_label("Folder of a PEFT adapter", exact=False).fill("")
+    page.get_by_label("Folder of a PEFT adapter", exact=False).press("Tab")
+    page.get_by_role("button", name="Use this model").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    settle(page)
+    expect(page.get_by_text("not of the model chosen now", exact=False)).to_be_visible()
+    page.get_by_role("button", name="Calibrate", exact=True).click()
+    expect(page.get_by_text("not of the model chosen now", exact=False)).to_be_hidden(timeout=READING_MS)
+    settle(page)
+    expect(heading.filter(has_text="Supported")).to_have_count(0)
+    expect(heading.filter(has_text="Not supported").or_(heading.filter(has_text="Inconclusive"))).to_be_visible()

@@ -1,0 +1,180 @@
+"""The Calibrate page's states, in a real Streamlit run without a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from auditlib.core import settings
+from auditlib.models.local import LocalModel
+from auditlib.models.request import ModelRequest
+from auditlib.store import Calibrations, Store
+from tests.tiny import byte_level_tokenizer, llama_config, save_folder
+
+ROOT = Path(__file__).parents[2]
+SET_FILES = {label: ROOT / "assets" / "demo" / f"{label}s.jsonl" for label in ("member", "non-member")}
+
+
+@pytest.fixture(scope="module")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_folder(tmp_path_factory.mktemp("page") / "tiny", llama_config(context=256), byte_level_tokenizer())
+
+
+@pytest.fixture
+def page(tiny_folder: Path, own_home: Path) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=200).run()
+    app.switch_page("pages/calibrate.py").run()
+    app.session_state["model_request"] = ModelRequest(source=str(tiny_folder))
+    return app.run()
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    next(button for button in page.button if button.label == label).click().run()
+    assert not page.exception
+    return page
+
+
+def short_demo(page: AppTest, tiny_folder: Path) -> AppTest:
+    """The demo's sets under the tiny model, cut short so that reading takes a moment."""
+    press(page, "Demo")
+    page.session_state["model_request"] = ModelRequest(source=str(tiny_folder))
+    page.session_state["calibrate_cut_method"] = "truncate"
+    page.session_state["calibrate_cut_words"] = 20
+    page.run()
+    return press(page, "Calibrate")
+
+
+def words_on(page: AppTest) -> str:
+    return " ".join(element.value for element in page.markdown).replace("\\", "")
+
+
+def upload(page: AppTest, members: list[tuple[str, bytes, str]], others: list[tuple[str, bytes, str]]) -> AppTest:
+    page.session_state["calibrate_way"] = "Upload here"
+    page.run()
+    for label, files in (("member", members), ("non-member", others)):
+        page.file_uploader(key=f"calibrate_upload_{label}").set_value(files)
+    page.run()
+    assert not page.exception
+    return page
+
+
+def test_nothing_yet_says_what_to_bring(page: AppTest) -> None:
+    assert not page.exception
+    assert "No document is marked" in page.info[0].value
+    assert not [button for button in page.button if button.label == "Calibrate"]
+
+
+def test_demo_is_two_clicks_from_a_verdict(page: AppTest, tiny_folder: Path) -> None:
+    short_demo(page, tiny_folder)
+    assert not page.error
+    # A model with random weights has read none of it.
+    assert ":gray[Not supported]" in words_on(page) or ":orange[Inconclusive]" in words_on(page)
+    table = next(t.value for t in page.table if "AUC" in t.value.columns)
+    assert list(table.index)[-1] == "the words alone, without the model"
+    assert table["AUC"].str.fullmatch(r"0\.\d\d \[0\.\d\d, 0\.\d\d\]").all()
+
+
+def test_k_score_and_alpha_never_ask_the_model_again(
+    page: AppTest, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short_demo(page, tiny_folder)
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("the model was asked")
+
+    monkeypatch.setattr(LocalModel, "token_stats", refuse)
+    before = [t.value for t in page.table][1]
+    page.slider(key="calibration_k").set_value(60).run()
+    assert not page.exception
+    after = [t.value for t in page.table][1]
+    assert before.loc["Min-K% (k = 20%)", "Threshold"] != after.loc["Min-K% (k = 60%)", "Threshold"]
+    assert before.loc["Loss", "Threshold"] == after.loc["Loss", "Threshold"]
+    page.selectbox(key="calibration_score").set_value("loss").run()
+    page.number_input(key="calibration_alpha").set_value(0.01).run()
+    page.selectbox(key="calibration_rule").set_value("5% false positives").run()
+    assert not page.exception
+    assert "0.01 that was set" in words_on(page)
+    press(page, "Run both")
+    assert "Labels reversed: AUC" in words_on(page)
+
+
+def test_saved_calibration_places_a_text_on_the_inspect_page(page: AppTest, tiny_folder: Path) -> None:
+    short_demo(page, tiny_folder)
+    page.text_input(key="calibration_name_min_k").set_value("mine *1*").run()
+    press(page, "Save")
+    assert "Saved as" in page.success[0].value
+    press(page, "Save")
+    assert "already" in page.error[0].value
+    kept = Calibrations(Store(settings().home_folder)).open("mine *1*").value
+    assert kept["format"] == "pretraining-audit calibration"
+
+    page.switch_page("pages/inspect_text.py").run()
+    page.text_area(key="text_pasted").set_value("The ferry was late, and nobody on the quay was surprised.").run()
+    press(page, "Read this text")
+    assert not page.error
+    assert "p = " in words_on(page)
+    assert "The text was read by the model that was calibrated." in words_on(page)
+
+    other = ModelRequest(source=str(save_folder(tiny_folder.parent / "other", llama_config(context=128))))
+    page.session_state["model_request"] = other
+    page.run()
+    press(page, "Read this text")
+    assert "made on another model" in page.warning[0].value
+    assert "p = " not in words_on(page)
+
+
+def test_export_is_imported_again_and_damaged_ones_are_refused(page: AppTest, tiny_folder: Path) -> None:
+    short_demo(page, tiny_folder)
+    press(page, "Save")
+    (stored,) = Calibrations(Store(settings().home_folder)).all()
+    good = json.dumps(stored.value)
+    Calibrations(Store(settings().home_folder)).delete(stored.name)
+    for data, said in (
+        (good.replace('"version": 1', '"version": 2'), "newer version"),
+        (good.replace('"k": 20.0', '"k": 21.0'), "changed after it was written"),
+        (good.replace('"auc"', '"acu"'), "not complete"),
+        ("PK\x03\x04", "no calibration"),
+    ):
+        page.file_uploader(key="calibration_import").set_value([("c.json", data.encode(), "application/json")]).run()
+        assert not page.exception
+        assert said in page.error[-1].value, data[:80]
+    page.file_uploader(key="calibration_import").set_value([("c.json", good.encode(), "application/json")]).run()
+    assert not page.exception
+    assert [c.name for c in Calibrations(Store(settings().home_folder)).all()] == [stored.name]
+
+
+@pytest.mark.parametrize(
+    ("members", "others", "said"),
+    [
+        (["a text " * 30, "some other words " * 30], [], "There are no non-members"),
+        (["one text " * 30], ["another text " * 30, "a third text " * 40], "There is 1 member."),
+        (["the very same words " * 30] * 2, ["the very same words " * 30] * 2, "left out"),
+    ],
+)
+def test_sets_that_cannot_calibrate_are_refused(
+    page: AppTest, members: list[str], others: list[str], said: str
+) -> None:
+    def files(texts: list[str]) -> list[tuple[str, bytes, str]]:
+        return [(f"{place}.txt", text.encode(), "text/plain") for place, text in enumerate(texts)]
+
+    upload(page, files(members), files(others))
+    assert said in page.error[0].value.replace("\\", "")
+    assert not [button for button in page.button if button.label == "Calibrate"]
+
+
+def test_uploaded_files_take_the_label_of_their_box(page: AppTest) -> None:
+    upload(
+        page,
+        [("x.jsonl", SET_FILES["non-member"].read_bytes(), "application/jsonl")],
+        [
+            ("y.jsonl", SET_FILES["member"].read_bytes(), "application/jsonl"),
+            ("bad.txt", bytes(range(256)), "text/plain"),
+        ],
+    )
+    assert "bad.txt" in page.error[0].value.replace("\\", "")
+    counts = page.table[0].value
+    assert counts.loc["members", "Texts"] == "40"
+    assert counts.loc["non-members", "Texts"] == "40"
