@@ -5,7 +5,7 @@ belong together (None: each is its own group).
 """
 
 from auditlib.evidence.auc import auc, delong, paired_delong
-from auditlib.evidence.blind import BlindBaseline, Telltale, blind_baseline
+from auditlib.evidence.blind import BlindBaseline, Telltale, blind_baseline, cross_validated_auc
 from auditlib.evidence.contamination import CorrectedRate, corrected_rate
 from auditlib.evidence.equivalence import Equivalence, equivalence
 from auditlib.evidence.examination import examine
@@ -19,7 +19,7 @@ from auditlib.evidence.extraction import (
 from auditlib.evidence.grouped import auc_difference, auc_interval, auc_p, share_interval
 from auditlib.evidence.intervals import Difference, Interval, clopper_pearson
 from auditlib.evidence.lengths import LengthCheck, Spearman, compare_lengths, length_dependence
-from auditlib.evidence.over_blind import LikelihoodRatio, adds_to_blind
+from auditlib.evidence.over_blind import LikelihoodRatio, adds_to_blind, auc_over_blind
 from auditlib.evidence.p_values import (
     ConformalP,
     benjamini_hochberg,
@@ -71,6 +71,7 @@ __all__ = [
     "auc",
     "auc_difference",
     "auc_interval",
+    "auc_over_blind",
     "auc_p",
     "benjamini_hochberg",
     "benjamini_yekutieli",
@@ -83,6 +84,7 @@ __all__ = [
     "conformal_p",
     "conformal_ps",
     "corrected_rate",
+    "cross_validated_auc",
     "delong",
     "equivalence",
     "examine",

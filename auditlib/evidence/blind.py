@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from scipy import sparse, special
 from sklearn.linear_model import LogisticRegression
 
 from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, IntArray, checked_labels, checked_sets, group_codes
 from auditlib.evidence.grouped import auc_interval
 from auditlib.evidence.intervals import Interval
 from auditlib.evidence.splits import fold_of_each
-from auditlib.evidence.text_features import Features, Vectoriser, count_features
+from auditlib.evidence.text_features import NUMBERS, Vectoriser, count_features
 
 # Small sets are cross-validated several times with other folds, and the scores averaged: one dealing of 80 texts
 # moves the AUC by some points.
@@ -72,28 +73,48 @@ def blind_baseline(
     codes = group_codes(groups, len(texts))
     checked_sets(labels, codes, groups)
     features = count_features(texts)
+    vectoriser = Vectoriser(features)
     repeats = min(_MOST_REPEATS, max(1, _TEXTS_TO_FIT // len(texts)))
-    scores = np.mean([_out_of_fold(features, labels, codes, folds, seed + r) for r in range(repeats)], axis=0)
-    vectoriser = Vectoriser(features, np.arange(len(texts)))
-    matrix = vectoriser.matrix(np.arange(len(texts)))
+    scores = np.mean([_out_of_fold(vectoriser, labels, codes, folds, seed + r) for r in range(repeats)], axis=0)
+    everywhere = np.arange(len(texts))
+    matrix = vectoriser.matrix(everywhere)
     weights = _fit(matrix, labels, seed).coef_[0] * _spread(matrix)
+    n_used = int(np.count_nonzero(vectoriser.weights(everywhere))) + len(NUMBERS)
     return BlindBaseline(
         scores,
-        auc_interval(labels, scores, groups, level, seed=seed),
-        matrix.shape[1],
-        _strongest(vectoriser.names(), weights),
+        cross_validated_auc(labels, scores, groups, level, seed),
+        n_used,
+        _strongest(features.names, weights),
     )
 
 
-def _out_of_fold(features: Features, is_member: BoolArray, codes: IntArray, folds: int, seed: int) -> FloatArray:
+def cross_validated_auc(
+    is_member: ArrayLike, scores: ArrayLike, groups: Groups = None, level: float = 0.95, seed: int = 0
+) -> Interval:
+    """AUC of cross-validated scores (n,) with an interval that allows for the classifiers' own chance.
+
+    DeLong's interval takes scores as given. But two texts that are alike speak twice: each is judged by a
+    classifier that the other helped to fit. Where there is nothing to find, that doubles the variance (each pair
+    of texts enters twice, squared four times), and so it is taken on the logit scale. Where there is much to find
+    the interval is wider than it need be.
+    """
+    plain = auc_interval(is_member, scores, groups, level, seed=seed)
+    if not 0 < plain.low < plain.high < 1:
+        return plain
+    low, middle, high = special.logit([plain.low, plain.estimate, plain.high])
+    wider = special.expit([middle - sqrt(2) * (middle - low), middle + sqrt(2) * (high - middle)])
+    method = f"{plain.method}, widened for cross-validation"
+    return Interval(plain.estimate, float(wider[0]), float(wider[1]), level, method)
+
+
+def _out_of_fold(vectoriser: Vectoriser, is_member: BoolArray, codes: IntArray, folds: int, seed: int) -> FloatArray:
     """Each text's score by the classifier that did not see its fold, centred and scaled by fold (n,)."""
     fold = fold_of_each(is_member, codes, folds, seed)
     scores = np.zeros(len(is_member))
     for k in range(int(fold.max()) + 1):
         test, train = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
-        vectoriser = Vectoriser(features, train)
-        model = _fit(vectoriser.matrix(train), is_member[train], seed)
-        own = model.decision_function(vectoriser.matrix(test))
+        matrix = vectoriser.matrix(train)
+        own = _fit(matrix[train], is_member[train], seed).decision_function(matrix[test])
         scores[test] = (own - own.mean()) / max(float(own.std()), 1e-12)
     return scores
 
@@ -111,9 +132,11 @@ def _spread(matrix: sparse.csr_matrix) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(mean_square - mean**2, 0)))
 
 
-def _strongest(names: Sequence[str | None], weights: FloatArray) -> tuple[Telltale, ...]:
-    named = [place for place, name in enumerate(names) if name is not None]
-    ordered = sorted(named, key=lambda place: -weights[place])
-    highest = [place for place in ordered[:STRONGEST] if weights[place] > 0]
-    lowest = [place for place in ordered[::-1][:STRONGEST] if weights[place] < 0]
-    return tuple(Telltale(str(names[place]), float(weights[place])) for place in highest + lowest)
+def _strongest(words: Sequence[str], weights: FloatArray) -> tuple[Telltale, ...]:
+    """`weights` are of words, then of letter sequences, then of NUMBERS."""
+    named = [(f"the word “{word}”", float(weight)) for word, weight in zip(words, weights, strict=False)]
+    named += zip(NUMBERS, (float(weight) for weight in weights[-len(NUMBERS) :]), strict=True)
+    named.sort(key=lambda pair: -pair[1])
+    highest = [pair for pair in named[:STRONGEST] if pair[1] > 0]
+    lowest = [pair for pair in named[: -STRONGEST - 1 : -1] if pair[1] < 0]
+    return tuple(Telltale(name, weight) for name, weight in highest + lowest)

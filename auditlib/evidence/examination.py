@@ -7,10 +7,11 @@ from numpy.typing import ArrayLike
 
 from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, checked, each_its_own
 from auditlib.evidence.auc import delong
-from auditlib.evidence.grouped import auc_difference, auc_interval, auc_p
+from auditlib.evidence.blind import cross_validated_auc
+from auditlib.evidence.grouped import auc_interval, auc_p
 from auditlib.evidence.intervals import Interval
 from auditlib.evidence.lengths import compare_lengths
-from auditlib.evidence.over_blind import adds_to_blind
+from auditlib.evidence.over_blind import adds_to_blind, auc_over_blind
 from auditlib.evidence.planner import power_to_see
 from auditlib.evidence.verdict import SMALLEST_AUC, Findings
 
@@ -38,8 +39,8 @@ def examine(
     blind_auc = over_blind = adds_p = None
     if blind_scores is not None:
         blind = np.asarray(blind_scores, dtype=np.float64)
-        blind_auc = auc_interval(labels, blind, groups, seed=seed)
-        over_blind = auc_difference(labels, values, blind, groups, seed=seed)
+        blind_auc = cross_validated_auc(labels, blind, groups, seed=seed)
+        over_blind = auc_over_blind(labels, values, blind, groups, seed=seed)
         adds = adds_to_blind(labels, values, blind, groups)
         adds_p = adds.p if adds.direction > 0 else 1.0
     share_worth = 1.0 if each_its_own(codes) else _worth_of_a_text(labels, values, auc)

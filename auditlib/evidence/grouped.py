@@ -1,8 +1,9 @@
 """AUC and shares where texts come in groups: bootstraps that draw whole groups, each label by itself.
 
 Every draw takes one group fewer than there are, with replacement: drawing all G makes the spread too small by
-(G - 1)/G, which matters with twenty books (Rao and Wu 1988). The interval is the logit's, with the draws' standard
-error and Student's t; simulation chose it over the percentile and BCa kinds (benchmarks/simulate.py).
+(G - 1)/G, which matters with twenty books (Rao and Wu 1988). The interval is the estimate's logit, give or take the
+spread of the draws' logits times Student's t, with Satterthwaite's degrees of freedom from the two sets. Simulation
+chose it: with 20 + 20 groups of 10 snippets and an AUC of 0.97 it covers 95%, percentiles cover 86% to 91%.
 """
 
 from __future__ import annotations
@@ -11,14 +12,22 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special, stats
 
 from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, IntArray, checked, each_its_own, group_codes
-from auditlib.evidence.auc import auc, delong, no_variance, paired_delong, pairs_interval, unseen_difference
+from auditlib.evidence.auc import (
+    auc,
+    delong,
+    no_variance,
+    paired_delong,
+    pairs_interval,
+    placements,
+    unseen_difference,
+)
 from auditlib.evidence.intervals import Difference, Interval, clopper_pearson, logit_interval, t_quantile
 
 DRAWS = 2000
-_CELLS = 2_000_000  # draws are worked through in blocks of about so many numbers
+_CELLS = 100_000  # draws are worked through in blocks of about so many numbers, which stay in the cache
 
 
 def auc_interval(
@@ -35,11 +44,14 @@ def auc_interval(
         return delong(labels, values, level)
     estimate = auc(labels, values)
     sample = _auc_draws(labels, values[None, :], codes, draws, seed)[0]
-    n_members, n_non_members = _group_counts(labels, codes)
     if no_variance(estimate, float(sample.var())):
-        return pairs_interval(estimate, min(n_members, n_non_members), level)
-    freedom = n_members + n_non_members - 2
-    return logit_interval(estimate, float(sample.std()), level, "grouped bootstrap", freedom)
+        return pairs_interval(estimate, min(_group_counts(labels, codes)), level)
+    # A draw can separate without error, and its logit be infinite: it counts as half a pair of texts short of that.
+    n_members = int(np.count_nonzero(labels))
+    least = 0.5 / (n_members * (len(labels) - n_members))
+    spread = float(special.logit(np.clip(sample, least, 1 - least)).std())
+    freedom = _freedom(placements(labels, values), labels, codes)
+    return logit_interval(estimate, spread * estimate * (1 - estimate), level, "grouped bootstrap", freedom)
 
 
 def auc_difference(
@@ -60,10 +72,10 @@ def auc_difference(
     estimate = auc(labels, values) - auc(labels, others)
     sample = _auc_draws(labels, np.stack([values, others]), codes, draws, seed)
     error = float((sample[0] - sample[1]).std())
-    n_members, n_non_members = _group_counts(labels, codes)
     if error < 1e-10:
-        return unseen_difference(estimate, min(n_members, n_non_members), level)
-    freedom = n_members + n_non_members - 2
+        return unseen_difference(estimate, min(_group_counts(labels, codes)), level)
+    ours, theirs = placements(labels, values), placements(labels, others)
+    freedom = _freedom((ours[0] - theirs[0], ours[1] - theirs[1]), labels, codes)
     reach = t_quantile(level, freedom) * error
     p = float(2 * stats.t.sf(abs(estimate) / error, freedom))
     return Difference(estimate, max(-1.0, estimate - reach), min(1.0, estimate + reach), p, level, "grouped bootstrap")
@@ -90,7 +102,7 @@ def auc_p(is_member: ArrayLike, scores: ArrayLike, groups: Groups = None, draws:
     observed = _rank_t(rank_sums, sizes, group_is_member[None, :])[0]
     rng = np.random.default_rng(seed)
     at_least = 0
-    for n_rows in _blocks(draws, n_groups):
+    for n_rows in blocks_of_draws(draws, n_groups):
         dealt = rng.permuted(np.tile(group_is_member, (n_rows, 1)), axis=1)
         at_least += int(np.count_nonzero(_rank_t(rank_sums, sizes, dealt) >= observed - 1e-9))
     return (1 + at_least) / (draws + 1)
@@ -127,7 +139,7 @@ def share_interval(
     rng = np.random.default_rng(seed)
     sample = np.empty(draws)
     done = 0
-    for n_rows in _blocks(draws, n_groups):
+    for n_rows in blocks_of_draws(draws, n_groups):
         hit_sum, size_sum = np.zeros(n_rows), np.zeros(n_rows)
         for own in places:
             counts = group_draws(len(own), n_rows, rng) * (len(own) / max(1, len(own) - 1))
@@ -168,7 +180,7 @@ def _auc_draws(
         orders.append((other_of[order], below, up_to))
     result = np.empty((len(scores), draws))
     done = 0
-    for n_rows in _blocks(draws, scores.shape[1]):
+    for n_rows in blocks_of_draws(draws, scores.shape[1]):
         member_draws = group_draws(len(member_groups), n_rows, rng)
         other_draws = group_draws(len(other_groups), n_rows, rng)
         weights = member_draws[:, member_of]  # (rows, members)
@@ -180,6 +192,24 @@ def _auc_draws(
             result[place, done : done + n_rows] = wins / (2 * total * running[:, -1])
         done += n_rows
     return result
+
+
+def _freedom(placed: tuple[FloatArray, FloatArray], is_member: BoolArray, codes: IntArray) -> float:
+    """Satterthwaite's degrees of freedom (1946) of an AUC, from the placements of members and non-members.
+
+    Each set's part of the variance is that of its groups' sums (Obuchowski 1997) and has groups - 1; a set that
+    gives most of the variance then decides.
+    """
+    variances, freedoms = [], []
+    for own, side in zip(placed, (is_member, ~is_member), strict=True):
+        groups = np.unique(codes[side], return_inverse=True)[1]
+        sums = np.bincount(groups, weights=own - own.mean())
+        variances.append(float(sums @ sums) / (1 - 1 / len(sums)) / len(own) ** 2)
+        freedoms.append(len(sums) - 1)
+    total = sum(variances)
+    if total == 0:
+        return float(min(freedoms))
+    return total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
 
 
 def _rank_t(rank_sums: FloatArray, sizes: FloatArray, group_is_member: BoolArray) -> FloatArray:
@@ -201,7 +231,7 @@ def _group_counts(is_member: BoolArray, codes: IntArray) -> tuple[int, int]:
     return len(np.unique(codes[is_member])), len(np.unique(codes[~is_member]))
 
 
-def _blocks(draws: int, width: int) -> Iterator[int]:
+def blocks_of_draws(draws: int, width: int) -> Iterator[int]:
     """Draws in blocks that fit the memory: sizes that add up to `draws`."""
     size = max(1, _CELLS // max(1, width))
     for start in range(0, draws, size):

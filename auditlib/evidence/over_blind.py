@@ -1,4 +1,4 @@
-"""Whether a score says more than the words already do: a likelihood-ratio test over the blind baseline."""
+"""Whether a score says more than the words already do: by how much, and by a likelihood-ratio test."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, checked, checked_scores, each_its_own
+from auditlib.evidence.grouped import auc_difference, auc_interval
+from auditlib.evidence.intervals import Difference, normal_quantile
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,28 @@ class LikelihoodRatio:
     p: float
     direction: float
     method: str
+
+
+def auc_over_blind(
+    is_member: ArrayLike,
+    scores: ArrayLike,
+    blind_scores: ArrayLike,
+    groups: Groups = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Difference:
+    """AUC of the score (n,) less that of the blind baseline (n,), widened because the latter is cross-validated.
+
+    The paired difference takes both scores as given. But each text helped to fit the classifier of the others, so
+    the baseline's own variance counts twice (see `cross_validated_auc`): once more is added.
+    """
+    paired = auc_difference(is_member, scores, blind_scores, groups, level, seed=seed)
+    once_more = auc_interval(is_member, blind_scores, groups, level, seed=seed)
+    quantile = normal_quantile(level)
+    error = float(np.hypot(paired.standard_error, (once_more.high - once_more.low) / (2 * quantile)))
+    low, high = max(-1.0, paired.estimate - quantile * error), min(1.0, paired.estimate + quantile * error)
+    p = float(2 * special.ndtr(-abs(paired.estimate) / error))
+    return Difference(paired.estimate, low, high, p, level, f"{paired.method}, widened for cross-validation")
 
 
 def adds_to_blind(

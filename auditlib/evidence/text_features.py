@@ -42,12 +42,16 @@ _PUNCTUATION = re.compile(r"[^\w\s]")
 
 @dataclass(frozen=True)
 class Features:
-    """Raw counts of n texts; columns that only one text has are left out, as no fold could use them."""
+    """What n texts consist of; columns that only one text has are left out, as no fold could use them.
 
-    words: sparse.csr_matrix  # (n, words), counts
-    word_names: list[str]
-    sequences: sparse.csr_matrix  # (n, sequences), counts
-    numbers: FloatArray  # (n, len(NUMBERS))
+    counts   (n, words + sequences) how often; words come first
+    names    of the words
+    numbers  (n, len(NUMBERS))
+    """
+
+    counts: sparse.csr_matrix
+    names: list[str]
+    numbers: FloatArray
 
 
 def count_features(texts: Sequence[str]) -> Features:
@@ -68,60 +72,58 @@ def count_features(texts: Sequence[str]) -> Features:
     of_sequences, _ = _parts([_sequences(piece) for piece in vocabulary])
     words, kept = _in_two_texts(pieces @ of_words)
     sequences, _ = _in_two_texts(pieces @ of_sequences)
-    return Features(words, [word_names[place] for place in kept], sequences, _numbers(texts))
+    counts = sparse.hstack([words, sequences], format="csr")
+    return Features(counts, [word_names[place] for place in kept], _numbers(texts))
 
 
 class Vectoriser:
-    """Turns counts into the matrix that a classifier sees, with all that is learned learned on `train` (places).
+    """Turns counts into the matrix that a classifier sees, with all that is learned learned on the training texts.
 
     Words and sequences: those in two or more training texts, at most MOST_WORDS and MOST_SEQUENCES of the commonest;
-    1 + log count, times the inverse document frequency, each text's length made 1. Numbers: standardised, and
-    scaled so that all together weigh about as much as the words.
+    1 + log count, times the inverse document frequency, each text's words made of length 1, and its sequences too.
+    Others weigh nothing. Numbers: standardised, and scaled so that all together weigh about as much as the words.
     """
 
-    def __init__(self, features: Features, train: IntArray) -> None:
-        self._features = features
-        self._blocks = [
-            _Weighted(features.words, train, MOST_WORDS),
-            _Weighted(features.sequences, train, MOST_SEQUENCES),
-        ]
-        numbers = features.numbers[train]
-        self._mean = numbers.mean(axis=0)
-        spread = numbers.std(axis=0)
-        self._scale = np.where(spread > 1e-9, 1 / np.maximum(spread, 1e-9), 0.0) / np.sqrt(len(NUMBERS))
+    def __init__(self, features: Features) -> None:
+        n, n_columns = features.counts.shape
+        self._numbers = features.numbers
+        self._n_words = len(features.names)
+        matrix = sparse.hstack([features.counts, sparse.csr_matrix(np.ones_like(features.numbers))], format="csr")
+        matrix.sort_indices()
+        # Only the values differ from fold to fold: what stands where is worked out once.
+        self._indices, self._indptr, self._shape = matrix.indices, matrix.indptr, matrix.shape
+        self._rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+        self._is_word = matrix.indices < self._n_words
+        self._is_number = matrix.indices >= n_columns
+        self._logs = 1 + np.log(matrix.data.astype(np.float64))
 
-    def matrix(self, places: IntArray) -> sparse.csr_matrix:
-        """The texts at `places` as (places, features)."""
-        numbers = (self._features.numbers[places] - self._mean) * self._scale
+    def weights(self, train: IntArray) -> FloatArray:
+        """Inverse document frequency of each word and sequence in the training texts; 0 for those left out."""
+        is_train = np.zeros(self._shape[0], dtype=np.bool_)
+        is_train[train] = True
+        used = is_train[self._rows] & ~self._is_number
+        frequency = np.bincount(self._indices[used], minlength=self._shape[1] - len(NUMBERS))
+        kept = frequency >= 2
+        for block, most in ((slice(0, self._n_words), MOST_WORDS), (slice(self._n_words, None), MOST_SEQUENCES)):
+            ordered = np.argsort(-frequency[block], kind="stable")
+            kept[block][ordered[most:]] = False
+        return np.where(kept, np.log((1 + len(train)) / (1 + frequency)) + 1, 0.0)
+
+    def matrix(self, train: IntArray) -> sparse.csr_matrix:
+        """All texts as (n, words + sequences + numbers), by what the texts at the places `train` teach."""
+        weights = np.concatenate([self.weights(train), np.zeros(len(NUMBERS))])
+        data = self._logs * weights[self._indices]
+        for block in (self._is_word, ~self._is_word & ~self._is_number):
+            squares = np.bincount(self._rows[block], weights=data[block] ** 2, minlength=self._shape[0])
+            data[block] /= np.sqrt(np.maximum(squares, 1e-24))[self._rows[block]]
+        numbers, learned = self._numbers, self._numbers[train]
+        spread = learned.std(axis=0)
+        numbers = np.where(spread > 1e-9, (numbers - learned.mean(axis=0)) / np.maximum(spread, 1e-9), 0.0)
         # A text unlike all that was learned on (ten times as long) must not carry a weight without bound.
-        numbers = np.clip(numbers, -3 / np.sqrt(len(NUMBERS)), 3 / np.sqrt(len(NUMBERS)))
-        parts = [block.matrix(places) for block in self._blocks]
-        return sparse.hstack([*parts, sparse.csr_matrix(numbers)], format="csr")
-
-    def names(self) -> list[str | None]:
-        """What each column is, in words; None for letter sequences."""
-        words: list[str | None] = [f"the word “{self._features.word_names[place]}”" for place in self._blocks[0].kept]
-        return [*words, *([None] * len(self._blocks[1].kept)), *NUMBERS]
-
-
-class _Weighted:
-    """TF-IDF of one kind of count, with columns and frequencies from the training texts."""
-
-    def __init__(self, counts: sparse.csr_matrix, train: IntArray, most: int) -> None:
-        frequency = np.bincount(counts[train].indices, minlength=counts.shape[1])
-        kept = np.flatnonzero(frequency >= 2)
-        if len(kept) > most:
-            kept = np.sort(kept[np.argsort(-frequency[kept], kind="stable")[:most]])
-        self.kept = kept
-        self._counts = counts
-        self._weight = np.log((1 + len(train)) / (1 + frequency[kept])) + 1
-
-    def matrix(self, places: IntArray) -> sparse.csr_matrix:
-        chosen = self._counts[places][:, self.kept].astype(np.float64)
-        chosen.data = 1 + np.log(chosen.data)
-        chosen = chosen @ sparse.diags(self._weight)
-        norms = np.sqrt(np.asarray(chosen.multiply(chosen).sum(axis=1)).ravel())
-        return sparse.csr_matrix(sparse.diags(1 / np.maximum(norms, 1e-12)) @ chosen)
+        data[self._is_number] = (np.clip(numbers, -3, 3) / np.sqrt(len(NUMBERS))).ravel()
+        matrix = sparse.csr_matrix((data, self._indices.copy(), self._indptr.copy()), shape=self._shape)
+        matrix.eliminate_zeros()
+        return matrix
 
 
 def _parts(parts_of_pieces: list[list[str]]) -> tuple[sparse.csr_matrix, list[str]]:
