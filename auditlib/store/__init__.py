@@ -3,11 +3,13 @@
 from auditlib.store.artifacts import Artifact, Artifacts
 from auditlib.store.calibrations import Calibrations, StoredCalibration
 from auditlib.store.database import Store
-from auditlib.store.runs import Run, RunProgress, Runs, RunState
+from auditlib.store.runs import FINISHED, UNFINISHED, Run, RunProgress, Runs, RunState, UnfinishedRun, unfinished_runs
 from auditlib.store.token_cache import CacheSize, TokenCache
 from auditlib.store.workspace import AddedFile, StoredDocument, Workspace
 
 __all__ = [
+    "FINISHED",
+    "UNFINISHED",
     "AddedFile",
     "Artifact",
     "Artifacts",
@@ -21,5 +23,7 @@ __all__ = [
     "StoredCalibration",
     "StoredDocument",
     "TokenCache",
+    "UnfinishedRun",
     "Workspace",
+    "unfinished_runs",
 ]
