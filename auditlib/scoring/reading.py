@@ -25,7 +25,7 @@ def read_texts(
     """
     n = len(texts)
     names = names or [f"Text {i + 1} of {n}" if n > 1 else "The text" for i in range(n)]
-    again = [i for i, text in enumerate(texts) if lowercase and is_scorable(model, text.lower())]
+    again = [i for i, text in enumerate(texts) if lowercase and _is_scorable(model, text.lower())]
     both = [*texts, *(texts[i].lower() for i in again)]
     both_names = [*names, *(f"{names[i]} in lower case" for i in again)]
     waiting: dict[int, TokenStats] = {}
@@ -37,7 +37,7 @@ def read_texts(
             yield own, Reading(texts[own], waiting.pop(own), k, lowercased.pop(own, None))
 
 
-def is_scorable(model: TargetModel, text: str) -> bool:
+def _is_scorable(model: TargetModel, text: str) -> bool:
     """A text may have enough tokens as it stands and too few in lower case ("INTERNATIONALIZATION")."""
     try:
         model.tokens_to_read(text)

@@ -36,7 +36,7 @@ FINISHED = (RunState.DONE, RunState.FAILED, RunState.CANCELLED)
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is: in the stage by that name, `done` of `total`, in units of the stage's own (tokens, for reading).
+    """How far a run is: in the stage by that name, `done` of `total`, in units of the stage's own.
 
     per_second    how many units of late; None where that is not known
     seconds_left  until the stage is done, at this rate; None likewise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import streamlit as st
 
 from auditlib.core import Document
