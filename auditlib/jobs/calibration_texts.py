@@ -88,10 +88,9 @@ def _documents(parameters: CalibrationParameters, workspace: Workspace) -> list[
     keys = {stored.document_id: stored.key for stored in workspace.documents()}
     gone = [one for one in parameters.documents if one.id not in keys]
     if gone:
-        n = len(gone)
+        those = "A document" if len(gone) == 1 else f"{len(gone):,} documents"
         raise AuditError(
-            f"{'A text' if n == 1 else f'{n:,} texts'} of this run {'is' if n == 1 else 'are'} no longer in the workspace: "
-            "deleted, or cleaned in another way since.",
+            f"{those} of this run can no longer be found: deleted, or cleaned in another way since.",
             "Bring the file again as it was, or start a run on the documents that are there.",
         )
     return [replace(workspace.open(keys[one.id]), label=one.label, group=one.group) for one in parameters.documents]
