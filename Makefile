@@ -14,10 +14,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 run: $(VENV)/installed
 	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
 	@echo "Pretraining Audit: http://127.0.0.1:$(PORT)"
-# Both in the background: a shell hears of Ctrl-C and of its own end only while it waits. The worker watches the shell
-# too, so that it ends even where the shell was killed.
-	@$(BIN)/python -m auditlib worker --beside $$$$ & worker=$$!; \
-	  $(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT) & page=$$!; \
+# Both in the background, as a shell hears of Ctrl-C and of its own end only while it waits. The worker ends with the
+# page, however that ends: should this shell be killed, it sees so by itself.
+	@$(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT) & page=$$!; \
+	  $(BIN)/python -m auditlib worker --beside $$page & worker=$$!; \
 	  trap 'kill $$page 2>/dev/null' INT TERM HUP; \
 	  wait $$page; ended=$$?; \
 	  kill $$page $$worker 2>/dev/null; wait; \

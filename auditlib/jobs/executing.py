@@ -16,7 +16,7 @@ from auditlib.jobs.kinds import kind_of
 from auditlib.jobs.plain import from_plain
 from auditlib.jobs.progress import RateMeter
 from auditlib.models.request import ModelRequest
-from auditlib.store import Artifacts, Run, RunProgress, Runs, RunState, Store, TokenCache
+from auditlib.store import Artifacts, Run, RunGoneError, RunProgress, Runs, RunState, Store, TokenCache
 
 logger = logging.getLogger(__name__)
 
@@ -96,11 +96,12 @@ def kept_notes(artifacts: Artifacts, run_id: str) -> list[str]:
 
 def _fail(runs: Runs, run_id: str, problem: str, now: datetime) -> str:
     try:
-        runs.end(run_id, RunState.FAILED, now, problem=problem)
-    except AuditError as error:  # the database is what failed, or the run was deleted
+        return "failed" if runs.end(run_id, RunState.FAILED, now, problem=problem) else "ended before"
+    except RunGoneError:
+        return "cancelled"
+    except AuditError as error:  # the database is what failed
         logger.warning("run %s could not be marked as failed: %s", run_id, error)
         return "unmarked"
-    return "failed"
 
 
 class _Context:
@@ -169,8 +170,8 @@ class _Context:
         self._looked = time.monotonic()
         try:
             state = self._runs.open(self.run.id).state
-        except AuditError as error:
-            raise Cancelled from error  # it was deleted, or nothing can be kept of it any more
+        except RunGoneError as error:
+            raise Cancelled from error
         if state is RunState.QUEUED:  # cancelled and at once resumed: it simply goes on
             self._runs.start(self.run.id, self._around.now())
         elif state is not RunState.RUNNING:

@@ -73,6 +73,8 @@ class _Worker:
         token = secrets.token_hex(16)
         listener = Listener(self._answer, token)
         address = WorkerAddress(listener.port, token, os.getpid())
+        if self._stop.is_set():  # the imports take seconds, and somebody may have thought better of it
+            return
         self._durable.launch()
         try:
             listener.start()

@@ -3,7 +3,17 @@
 from auditlib.store.artifacts import Artifact, Artifacts
 from auditlib.store.calibrations import Calibrations, StoredCalibration
 from auditlib.store.database import Store
-from auditlib.store.runs import FINISHED, UNFINISHED, Run, RunProgress, Runs, RunState, UnfinishedRun, unfinished_runs
+from auditlib.store.runs import (
+    FINISHED,
+    UNFINISHED,
+    Run,
+    RunGoneError,
+    RunProgress,
+    Runs,
+    RunState,
+    UnfinishedRun,
+    unfinished_runs,
+)
 from auditlib.store.token_cache import CacheSize, TokenCache
 from auditlib.store.workspace import AddedFile, StoredDocument, Workspace
 
@@ -16,6 +26,7 @@ __all__ = [
     "CacheSize",
     "Calibrations",
     "Run",
+    "RunGoneError",
     "RunProgress",
     "RunState",
     "Runs",

@@ -86,8 +86,15 @@ class Run:
         return max(0.0, (self.finished - self.started).total_seconds())
 
 
+class RunGoneError(AuditError):
+    """There is no run of that id, or none any more."""
+
+    def __init__(self) -> None:
+        super().__init__("That run is no longer there.", "Somebody deleted it; choose another.")
+
+
 class Runs:
-    """The runs of one workspace. Every method raises `AuditError` for a run that is not there."""
+    """The runs of one workspace. Every method raises `RunGoneError` for a run that is not there."""
 
     def __init__(self, store: Store, workspace: str = DEFAULT_NAME) -> None:
         self._store = store
@@ -198,7 +205,7 @@ class Runs:
         query = select(RunRow).where(RunRow.id == run_id, RunRow.workspace == self._workspace)
         row = session.scalars(query.with_for_update() if lock else query).one_or_none()
         if row is None:
-            raise AuditError("That run is no longer there.", "Somebody deleted it; choose another.")
+            raise RunGoneError
         return row
 
 
