@@ -79,6 +79,8 @@ class _Worker:
         try:
             listener.start()
             write_address(self._home, address)
+            # Torch takes seconds to import: the first question should not wait for all of them.
+            threading.Thread(target=shelf, name="importing", daemon=True).start()
             logger.info("worker %s of version %s is ready", os.getpid(), __version__)
             say(f"The worker is ready (process {os.getpid()}, data in {self._home}).")
             while not self._stop.wait(LOOK_SECONDS):

@@ -59,6 +59,7 @@ class Place:
         self.settings = Settings(home=self.home, database_url=self.database_url, batch_tokens=self.batch_tokens)
         self.store = Store(self.home, self.database_url)
         self.client = JobClient(self.store, self.settings, now=lambda: NOW)
+        self._marked = 0
 
     def bring(self, made: list[Document]) -> CalibrationParameters:
         """Documents into the workspace, and the parameters of a calibration on all of them."""
@@ -93,7 +94,7 @@ class Place:
         process.terminate()
         return process.communicate(timeout=60)[0]
 
-    def wait_for(self, holds: Callable[[], object], seconds: float = 300, every: float = 0.05) -> None:
+    def wait_for(self, holds: Callable[[], object], seconds: float = 600, every: float = 0.05) -> None:
         until = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < until, "waited too long\n" + self.log()
@@ -102,7 +103,7 @@ class Place:
     def wait_for_worker(self) -> None:
         self.wait_for(lambda: self.client.worker_state().is_there)
 
-    def finished(self, run_id: str, seconds: float = 300) -> Run:
+    def finished(self, run_id: str, seconds: float = 600) -> Run:
         self.wait_for(lambda: self.client.run(run_id).state in FINISHED, seconds)
         return self.client.run(run_id)
 
@@ -110,9 +111,13 @@ class Place:
         file = self.home / "worker" / "log"
         return file.read_text(encoding="utf-8") if file.exists() else ""
 
+    def mark(self) -> None:
+        """Forgets the batches of earlier tests on the same worker."""
+        self._marked = len(self.log())
+
     def batches_read(self) -> list[int]:
         """The number of each batch that went through the model, as often as it did."""
-        return [int(number) for number in re.findall(r"reading batch (\d+) of", self.log())]
+        return [int(number) for number in re.findall(r"reading batch (\d+) of", self.log()[self._marked :])]
 
     def results(self, run_id: str) -> Mapping[str, str]:
         """SHA-256 of every file of a run, by name."""
@@ -149,6 +154,22 @@ def places(tmp_path: Path, tiny_model: ModelRequest) -> Iterator[Callable[..., P
 @pytest.fixture
 def place(places: Callable[..., Place]) -> Place:
     return places()
+
+
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory: pytest.TempPathFactory, tiny_model: ModelRequest) -> Iterator[Place]:
+    """A place with a worker for many tests, which leave it running: starting one takes seconds."""
+    place = Place(tmp_path_factory.mktemp("one worker") / "home", tiny_model)
+    place.worker()
+    place.wait_for_worker()
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def working(one_worker: Place) -> Place:
+    one_worker.mark()
+    return one_worker
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -7,9 +7,12 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+import pytest
 
 from auditlib.jobs.plain import to_plain
+from auditlib.models.request import ModelRequest
 from auditlib.store import RunState
 from tests.jobs.conftest import ROOT, Place, documents
 
@@ -18,34 +21,41 @@ TEXTS = 300
 SEED = 20261121
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, tiny_model: ModelRequest) -> tuple[Mapping[str, str], int]:
+    """The files of a run that nobody disturbed, by their hashes, and how many batches it took."""
+    place = Place(tmp_path_factory.mktemp("undisturbed") / "home", tiny_model)
+    try:
+        place.worker()
+        run = place.client.start("calibration", "one", place.bring(documents(TEXTS)))
+        assert place.finished(run.id).state is RunState.DONE, place.log()
+        read = place.batches_read()
+        assert len(read) == len(set(read)) > 60
+        return place.results(run.id), len(read)
+    finally:
+        place.close()
+
+
 def test_a_worker_killed_five_times_gives_the_same_bytes(
-    places: Callable[..., Place], database: Callable[[], str | None]
+    places: Callable[..., Place],
+    database: Callable[[], str | None],
+    undisturbed: tuple[Mapping[str, str], int],
 ) -> None:
-    undisturbed = places("undisturbed", database())
-    undisturbed.worker()
-    whole = undisturbed.client.start("calibration", "one", undisturbed.bring(documents(TEXTS)))
-    assert undisturbed.finished(whole.id).state is RunState.DONE, undisturbed.log()
-    expected, n_batches = undisturbed.results(whole.id), len(undisturbed.batches_read())
-    assert n_batches == len(set(undisturbed.batches_read())) > 60
-    undisturbed.end(undisturbed.started[0])
-    undisturbed.store.close()
-
-    disturbed = places("disturbed", database())
-    run = disturbed.client.start("calibration", "one", disturbed.bring(documents(TEXTS)))
+    expected, n_batches = undisturbed
+    place = places("disturbed", database())
+    run = place.client.start("calibration", "one", place.bring(documents(TEXTS)))
     rng = random.Random(SEED)
-    moments = sorted(rng.sample(range(1, n_batches - 20), KILLS))
-    for moment in moments:
-        process = disturbed.worker()
-        disturbed.wait_for(lambda moment=moment: len(set(disturbed.batches_read())) >= moment, every=0.002)
+    for moment in sorted(rng.sample(range(1, n_batches - 10), KILLS)):
+        process = place.worker()
+        place.wait_for(lambda moment=moment: len(set(place.batches_read())) >= moment, every=0.01)
         time.sleep(rng.uniform(0, 0.03))
-        disturbed.kill(process)
-    disturbed.worker()
-    assert disturbed.finished(run.id).state is RunState.DONE, disturbed.log()
-
-    read = disturbed.batches_read()
+        place.kill(process)
+    place.worker()
+    assert place.finished(run.id).state is RunState.DONE, place.log()
+    read = place.batches_read()
     assert len(set(read)) == n_batches
     assert len(read) - n_batches <= KILLS
-    assert disturbed.results(run.id) == expected
+    assert place.results(run.id) == expected
 
 
 def test_a_worker_killed_while_it_starts_or_computes_loses_nothing(place: Place) -> None:
@@ -67,8 +77,8 @@ def test_a_worker_killed_while_it_starts_or_computes_loses_nothing(place: Place)
     assert len(place.batches_read()) == n_read
 
 
-def test_a_page_that_is_killed_leaves_a_run_that_goes_on(place: Place) -> None:
-    parameters = place.bring(documents(40))
+def test_a_page_that_is_killed_leaves_a_run_that_goes_on(working: Place) -> None:
+    parameters = working.bring(documents(40, seed=4))
     page = (
         "import json, sys\n"
         "from auditlib.core import settings\n"
@@ -79,12 +89,10 @@ def test_a_page_that_is_killed_leaves_a_run_that_goes_on(place: Place) -> None:
         "print(run.id, flush=True)\n"
         "while True: client.run(run.id), client.worker_state()\n"
     )
-    place.worker()
-    place.wait_for_worker()
     with subprocess.Popen(
         [sys.executable, "-c", page],
         cwd=ROOT,
-        env=place.environment(),
+        env=working.environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -95,5 +103,5 @@ def test_a_page_that_is_killed_leaves_a_run_that_goes_on(place: Place) -> None:
         process.stdin.flush()
         run_id = process.stdout.readline().strip()
         process.kill()
-    assert place.finished(run_id).state is RunState.DONE
-    assert place.results(run_id)
+    assert working.finished(run_id).state is RunState.DONE
+    assert working.results(run_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -15,6 +16,7 @@ from dataclasses import replace
 import pytest
 
 from auditlib.core import AuditError, Capability
+from auditlib.jobs import load_calibration, load_read_sets, load_score_table, load_summary
 from auditlib.jobs.place import WorkerAddress, executor_id, read_address, write_address
 from auditlib.models.request import ModelRequest
 from auditlib.scoring import read_texts
@@ -154,18 +156,16 @@ def test_a_worker_beside_a_process_ends_with_it(place: Place) -> None:
     assert process.wait(60) == 0
 
 
-def test_questions_are_answered_between_the_batches_of_an_audit_in_order(place: Place) -> None:
-    parameters = place.bring(documents(300, words=60))
-    place.worker()
-    place.wait_for_worker()
-    remote = place.client.model(place.model)
+def test_questions_are_answered_between_the_batches_of_an_audit_in_order(working: Place) -> None:
+    parameters = working.bring(documents(300, 60, seed=1))
+    remote = working.client.model(working.model)
     text = documents(1)[0].text
     list(remote.token_stats([text], top=5))
     began = time.monotonic()
     list(remote.token_stats([text], top=5))
     idle = time.monotonic() - began
-    run = place.client.start("calibration", "one", parameters)
-    place.wait_for(lambda: len(place.batches_read()) >= 3, every=0.01)
+    run = working.client.start("calibration", "one", parameters)
+    working.wait_for(lambda: len(working.batches_read()) >= 3, every=0.01)
 
     # A long question holds the model while five short ones arrive one after the other.
     ended: list[int] = []
@@ -185,26 +185,25 @@ def test_questions_are_answered_between_the_batches_of_an_audit_in_order(place: 
     began = time.monotonic()
     list(remote.token_stats([text], top=5))
     assert time.monotonic() - began < idle + 2
-    assert place.client.run(run.id).state is RunState.RUNNING, "the run was over too soon to say anything"
+    assert working.client.run(run.id).state is RunState.RUNNING, "the run was over too soon to say anything"
     with pytest.raises(AuditError, match="A run is reading with this model"):
-        place.client.unload(place.model)
-    assert place.finished(run.id).state is RunState.DONE
+        working.client.unload(working.model)
+    assert working.finished(run.id).state is RunState.DONE
 
 
-def test_cancel_stops_at_the_next_batch_and_resume_goes_on(place: Place) -> None:
-    run = place.client.start("calibration", "one", place.bring(documents(120)))
-    place.worker()
-    place.wait_for(lambda: len(place.batches_read()) >= 5, every=0.01)
-    assert place.client.cancel(run.id)
-    place.wait_for(lambda: f"run {run.id}: cancelled" in place.log())
-    read = len(place.batches_read())
-    assert place.client.run(run.id).state is RunState.CANCELLED
-    assert place.client.resume(run.id)
-    assert place.finished(run.id).state is RunState.DONE
-    batches = place.batches_read()
+def test_cancel_stops_at_the_next_batch_and_resume_goes_on(working: Place) -> None:
+    run = working.client.start("calibration", "one", working.bring(documents(120, seed=2)))
+    working.wait_for(lambda: len(working.batches_read()) >= 5, every=0.01)
+    assert working.client.cancel(run.id)
+    working.wait_for(lambda: f"run {run.id}: cancelled" in working.log())
+    read = len(working.batches_read())
+    assert working.client.run(run.id).state is RunState.CANCELLED
+    assert working.client.resume(run.id)
+    assert working.finished(run.id).state is RunState.DONE
+    batches = working.batches_read()
     assert len(batches) == len(set(batches)) > read
-    assert not place.client.cancel(run.id)
-    assert not place.client.resume(run.id)
+    assert not working.client.cancel(run.id)
+    assert not working.client.resume(run.id)
 
 
 def test_a_worker_that_is_asked_to_end_leaves_its_run_to_the_next(place: Place) -> None:
@@ -220,9 +219,9 @@ def test_a_worker_that_is_asked_to_end_leaves_its_run_to_the_next(place: Place) 
     assert len(place.batches_read()) == len(set(place.batches_read()))
 
 
-def test_runs_wait_for_each_other_and_end_with_a_sentence_where_they_cannot_go_on(place: Place) -> None:
-    made = documents(40)
-    parameters = place.bring(made)
+def test_runs_wait_for_each_other_and_end_with_a_sentence_where_they_cannot_go_on(working: Place) -> None:
+    made = documents(40, seed=3)
+    parameters = working.bring(made)
     names = ("good", "no model", "deleted", "cancelled while it waits", "too few", "good again")
     changed = {
         "no model": replace(parameters, model=ModelRequest("/no/such/folder")),
@@ -231,11 +230,10 @@ def test_runs_wait_for_each_other_and_end_with_a_sentence_where_they_cannot_go_o
         ),
         "too few": replace(parameters, documents=parameters.documents[:1]),
     }
-    runs = {name: place.client.start("calibration", name, changed.get(name, parameters), "me") for name in names}
-    assert place.client.cancel(runs["cancelled while it waits"].id)
-    assert place.client.delete(runs["cancelled while it waits"].id)
-    place.worker()
-    ended = {name: place.finished(run.id) for name, run in runs.items() if "waits" not in name}
+    runs = {name: working.client.start("calibration", name, changed.get(name, parameters), "me") for name in names}
+    assert working.client.cancel(runs["cancelled while it waits"].id)
+    assert working.client.delete(runs["cancelled while it waits"].id)
+    ended = {name: working.finished(run.id) for name, run in runs.items() if "waits" not in name}
     assert ended["good"].state is RunState.DONE
     assert ended["good again"].state is RunState.DONE
     for name, said in (("no model", "/no/such/folder"), ("deleted", "can no longer be found"), ("too few", "There")):
@@ -245,34 +243,30 @@ def test_runs_wait_for_each_other_and_end_with_a_sentence_where_they_cannot_go_o
         assert said in problem
         assert problem.count(".") >= 2
         assert "Traceback" not in problem
-    assert [run.name for run in reversed(place.client.runs())] == [n for n in names if "waits" not in n]
-    order = [runs_id for runs_id in place.log().split() if runs_id.rstrip(":") in {run.id for run in runs.values()}]
-    ends = [line for line in place.log().splitlines() if line.endswith((": done", ": failed"))]
-    assert [line.split("run ")[1].split(":")[0] for line in ends] == [runs[n].id for n in names if "waits" not in n]
-    assert order
+    in_order = [runs[name].id for name in names if "waits" not in name]
+    assert [run.id for run in reversed(working.client.runs())][-len(in_order) :] == in_order
+    ends = re.findall(r"run (\w+): (?:done|failed)$", working.log(), re.MULTILINE)
+    assert ends[-len(in_order) :] == in_order
 
     # All that the second good run needed was there.
-    n_batches = len(set(place.batches_read()))
-    assert len(place.batches_read()) == n_batches
+    n_batches = len(set(working.batches_read()))
+    assert len(working.batches_read()) == n_batches
 
     # A document that is deleted afterwards takes nothing from what was found.
-    workspace = Workspace(place.store)
-    workspace.delete([workspace.documents()[0].key])
-    from auditlib.jobs import load_calibration, load_read_sets, load_score_table, load_summary
-
+    workspace = Workspace(working.store)
+    gone = {one.id for one in parameters.documents}
+    workspace.delete([next(d.key for d in workspace.documents() if d.document_id in gone)])
     done = ended["good"]
-    assert load_read_sets(place.store, done, place.settings.cache_bytes) is None
-    assert len(load_score_table(place.store, done)) > 30
-    summary = load_summary(place.store, done)
-    assert load_calibration(place.store, done, "min_k").auc == summary.found.methods["min_k"].findings.auc
-    copy = place.client.duplicate(done.id, {"k": 40.0}, "with another k", "me")
-    assert place.finished(copy.id).problem is not None  # its document is gone
+    assert load_read_sets(working.store, done, working.settings.cache_bytes) is None
+    assert len(load_score_table(working.store, done)) > 30
+    summary = load_summary(working.store, done)
+    assert load_calibration(working.store, done, "min_k").auc == summary.found.methods["min_k"].findings.auc
+    copy = working.client.duplicate(done.id, {"k": 40.0}, "with another k", "me")
+    assert working.finished(copy.id).problem is not None  # its document is gone
 
 
-def test_a_page_that_goes_away_ends_its_question(place: Place) -> None:
-    place.worker()
-    place.wait_for_worker()
-    remote = place.client.model(place.model)
+def test_a_page_that_goes_away_ends_its_question(working: Place) -> None:
+    remote = working.client.model(working.model)
     answer = remote.token_stats([LONG] * 40)
     next(answer)
     answer.close()
