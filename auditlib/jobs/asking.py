@@ -10,7 +10,7 @@ from typing import Any
 
 from auditlib.core import AuditError
 from auditlib.jobs.place import ABSENT, HOW_TO_START, read_address
-from auditlib.jobs.wire import error_from_wire
+from auditlib.jobs.wire import LARGEST_QUESTION_BYTES, error_from_wire
 
 Ask = Callable[[dict[str, Any]], Iterator[dict[str, Any]]]
 CUT_OFF = "The worker ended before it had answered."
@@ -26,10 +26,13 @@ def ask(home: Path, question: dict[str, Any], silence_seconds: float = SILENCE_S
     address = read_address(home)
     if address is None:
         raise AuditError(ABSENT, HOW_TO_START)
+    body = json.dumps(question).encode()
+    if len(body) > LARGEST_QUESTION_BYTES:
+        raise AuditError("These texts are too long for one question.", "Ask about fewer of them, or start a run.")
     connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=silence_seconds)
     is_there = False
     try:
-        connection.request("POST", "/ask", json.dumps(question).encode(), {"Authorization": f"Bearer {address.token}"})
+        connection.request("POST", "/ask", body, {"Authorization": f"Bearer {address.token}"})
         response = connection.getresponse()
         is_there = response.status == 200
         if response.status == 403:  # somebody else has the port of a worker that was killed

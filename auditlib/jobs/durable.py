@@ -13,12 +13,13 @@ import sqlite3
 from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbos import DBOS, DBOSConfig, Serializer, SetEnqueueOptions, SetWorkflowID, error
 from sqlalchemy import URL, make_url
 
 from auditlib.core import AuditError
+from auditlib.store.failures import explained
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +28,28 @@ APPLICATION = "pretraining-audit"
 VERSION = "1"
 QUEUE = "audits"
 POLL_SECONDS = 0.2
-LIVE = ("ENQUEUED", "DELAYED", "PENDING")
 EXHAUSTED = "MAX_RECOVERY_ATTEMPTS_EXCEEDED"
 
 
 class StepsChanged(BaseException):
     """The run was begun by a program with other steps, and its records are of no use. No error of the run's own."""
+
+
+class Record(NamedTuple):
+    """What DBOS has of a run: its state in DBOS's words, and whether it was last taken by this data folder's worker."""
+
+    state: str
+    is_ours: bool
+
+    @property
+    def is_of_use(self) -> bool:
+        """Whether the run waits in the queue or is at work."""
+        return self.state in ("ENQUEUED", "DELAYED", "PENDING")
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether somebody has taken it and it has not returned."""
+        return self.state == "PENDING"
 
 
 class Durable:
@@ -57,6 +74,7 @@ class Durable:
             return execute(workspace, run_id)
 
         self._run = run
+        self._executor = executor
 
     def launch(self) -> None:
         """Takes up what the last worker left, and whatever is queued. Raises `AuditError` where the database fails."""
@@ -77,10 +95,10 @@ class Durable:
         """Ends the queue; a run at work is not waited for."""
         DBOS.destroy()
 
-    def states(self) -> dict[str, str]:
-        """The state of each run that there are records of, in DBOS's words."""
+    def records(self) -> dict[str, Record]:
+        """What there is, by run."""
         found = DBOS.list_workflows(name="run", load_input=False, load_output=False)
-        return {workflow.workflow_id: workflow.status for workflow in found}
+        return {one.workflow_id: Record(one.status, one.executor_id == self._executor) for one in found}
 
     def enqueue(self, workspace: str, run_id: str, place: int) -> None:
         """Queues a run, the lower `place` first, whatever the clock says; nothing where it is queued already."""
@@ -97,7 +115,8 @@ class Durable:
     def step(self, name: str, work: Callable[[], int]) -> int:
         """Does `work` once; where that was done before, gives its result. Called within a run."""
         try:
-            return DBOS.run_step({"name": name}, work)
+            with explained("The queue of runs"):
+                return DBOS.run_step({"name": name}, work)
         except error.DBOSUnexpectedStepError as mismatch:
             raise StepsChanged from mismatch
 

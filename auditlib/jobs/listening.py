@@ -18,11 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from auditlib.core import AuditError
-from auditlib.jobs.wire import error_to_wire
+from auditlib.jobs.wire import LARGEST_QUESTION_BYTES, error_to_wire
 
 logger = logging.getLogger(__name__)
 
-LARGEST_QUESTION_BYTES = 64 << 20
 ALIVE_SECONDS = 1.0
 Answer = Callable[[Mapping[str, Any], Callable[[dict[str, Any]], None]], Any]
 

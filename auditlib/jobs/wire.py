@@ -14,6 +14,8 @@ from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
 from auditlib.store.packing import pack, unpack
 
+LARGEST_QUESTION_BYTES = 64 << 20
+
 
 def stats_to_wire(stats: TokenStats) -> dict[str, Any]:
     """Every bit of a text's statistics."""

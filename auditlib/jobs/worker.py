@@ -17,7 +17,7 @@ from auditlib import __version__
 from auditlib.core import AuditError, Settings
 from auditlib.jobs.answering import Answers, Say, shelf
 from auditlib.jobs.cached_reading import CacheableModel
-from auditlib.jobs.durable import EXHAUSTED, LIVE, Durable, StepsChanged
+from auditlib.jobs.durable import EXHAUSTED, Durable, StepsChanged
 from auditlib.jobs.executing import Halted, execute_run
 from auditlib.jobs.listening import Listener
 from auditlib.jobs.lock import WorkerLock
@@ -29,6 +29,7 @@ from auditlib.store import Runs, RunState, Store, UnfinishedRun, unfinished_runs
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.3  # between two looks for new runs
+TROUBLE_SECONDS = 5.0  # before the next look after one that failed
 AGAIN_SECONDS = 30.0  # before a run is tried again whose end could not be written down
 END_SECONDS = 20.0  # for the batch at work when the worker is to end; what it was doing is then done again
 LOG_BYTES = 5_000_000
@@ -135,22 +136,21 @@ class _Worker:
         durable = self._durable
         try:
             wanted = {run.id: run for run in unfinished_runs(self._store)}
-            states = durable.states()
-            for run_id, state in states.items():
-                if state == EXHAUSTED and run_id in wanted:
+            records = durable.records()
+            useless = []
+            for run_id, record in records.items():
+                if record.state == EXHAUSTED and run_id in wanted:
                     self._give_up(wanted[run_id])
-            durable.drop(
-                [
-                    run_id
-                    for run_id, state in states.items()
-                    if run_id != self._at_work and (state not in LIVE or run_id not in wanted)
-                ]
-            )
+                # What this worker executes looks itself whether it is still wanted.
+                if not record.is_of_use or (run_id not in wanted and not (record.is_at_work and record.is_ours)):
+                    useless.append(run_id)
+            durable.drop(useless)
             for run in wanted.values():
-                if run.id not in states and self._again.get(run.id, 0.0) <= time.monotonic():
+                if run.id not in records and self._again.get(run.id, 0.0) <= time.monotonic():
                     durable.enqueue(run.workspace, run.id, run.place)
         except Exception:  # a database that is locked now need not be so later
             logger.exception("the queue could not be looked after")
+            self._stop.wait(TROUBLE_SECONDS)
 
     def _give_up(self, run: UnfinishedRun) -> None:
         problem = (
