@@ -24,7 +24,8 @@ from auditlib.store import RunState, Workspace
 from auditlib.store.packing import pack
 from tests.jobs.conftest import ROOT, Place, documents
 
-LONG = " ".join(document.text for document in documents(200, seed=5))
+MANY = [document.text for document in documents(2000, seed=6)]
+LONG = " ".join(MANY[:100])
 
 
 def test_without_a_worker_the_client_says_how_to_start_one(place: Place) -> None:
@@ -267,7 +268,7 @@ def test_runs_wait_for_each_other_and_end_with_a_sentence_where_they_cannot_go_o
 
 def test_a_page_that_goes_away_ends_its_question(working: Place) -> None:
     remote = working.client.model(working.model)
-    answer = remote.token_stats([LONG] * 40)
+    answer = remote.token_stats(MANY)
     next(answer)
     answer.close()
     began = time.monotonic()
@@ -279,7 +280,7 @@ def test_a_worker_killed_while_it_answers_is_said(place: Place) -> None:
     process = place.worker()
     place.wait_for_worker()
     remote = place.client.model(place.model)
-    answer = remote.token_stats([LONG] * 40)
+    answer = remote.token_stats(MANY)
     next(answer)
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(AuditError, match="ended before it had answered"):
