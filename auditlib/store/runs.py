@@ -196,7 +196,10 @@ class Runs:
         return row
 
 
+_COLUMNS = tuple(column.key for column in RunRow.__table__.columns if column.key != "key")
+
+
 def _run(row: RunRow) -> Run:
-    columns = {column.key: getattr(row, column.key) for column in RunRow.__table__.columns if column.key != "key"}
+    columns = {name: getattr(row, name) for name in _COLUMNS}
     progress = None if row.progress is None else RunProgress(str(row.progress[0]), *map(int, row.progress[1:]))
     return Run(**columns | {"state": RunState(row.state), "progress": progress})
