@@ -44,13 +44,13 @@ st.markdown(
 A score means something only beside scores of texts with a known answer. A calibration takes *members* (texts that
 were in the training data) and *non-members* (texts that were not) and reports:
 
-- **AUC**, the chance that a random member scores higher than a random non-member: 1 is perfect, 0.5 is chance. It always
-  comes with a 95% interval: DeLong's where each text stands alone, and a bootstrap over whole works where several
+- **AUC**, the chance that a random member scores higher than a random non-member: 1 is perfect, 0.5 is chance. It
+  always comes with a 95% interval: DeLong's where each text stands alone, and a bootstrap over whole works where several
   texts come from one work, because these are not independent.
-- **TPR at 5% FPR**: how many members are found when 5% of non-members may be called members. The threshold is fixed on one
-  half of the texts and tried on the other. A rate that so few non-members cannot resolve is refused, not estimated.
-- **The words alone**: a classifier that never asks the model tries the same task from words, letters, lengths and years.
-  On the field's published benchmarks such a classifier beats the published detectors. If it does as well as the
+- **TPR at 5% FPR**: how many members are found when 5% of non-members may be called members. The threshold is fixed
+  on one half of the texts and tried on the other. A rate that so few non-members cannot resolve is refused, not estimated.
+- **The words alone**: a classifier that never asks the model tries the same task from words, letters, lengths and
+  years. On the field's published benchmarks such a classifier beats the published detectors. If it does as well as the
   score, then the score has not been shown to see the model's memory, whatever its AUC.
 - **Lengths**, and two runs that must find nothing: labels the other way round, and non-members against non-members.
 
@@ -68,8 +68,8 @@ st.subheader("The demo")
 st.markdown(
     """
 The demo's 80 passages and 4 short books were written for this program. A seed fixed beforehand made half of them
-members; a small adapter was taught these and nothing else (the *planted* model), and a second one was made to forget one
-of the books again. So for once the truth is known. The commands that made both are `plant` and `unlearn`.
+members; a small adapter was taught these and nothing else (the *planted* model), and a second one was made to forget
+one of the books again. So for once the truth is known. The commands that made both are `plant` and `unlearn`.
 """
 )
 st.subheader("What this cannot show")
