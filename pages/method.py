@@ -45,13 +45,14 @@ A score means something only beside scores of texts with a known answer. A calib
 were in the training data) and *non-members* (texts that were not) and reports:
 
 - **AUC**, the chance that a random member scores higher than a random non-member: 1 is perfect, 0.5 is chance. It
-  always comes with a 95% interval: DeLong's where each text stands alone, and a bootstrap over whole works where several
-  texts come from one work, because these are not independent.
+  always comes with a 95% interval: DeLong's where each text stands alone, and a bootstrap over whole works where
+  several texts come from one work, because these are not independent.
 - **TPR at 5% FPR**: how many members are found when 5% of non-members may be called members. The threshold is fixed
-  on one half of the texts and tried on the other. A rate that so few non-members cannot resolve is refused, not estimated.
+  on one half of the texts and tried on the other. A rate that so few non-members cannot resolve is refused, not
+  estimated.
 - **The words alone**: a classifier that never asks the model tries the same task from words, letters, lengths and
-  years. On the field's published benchmarks such a classifier beats the published detectors. If it does as well as the
-  score, then the score has not been shown to see the model's memory, whatever its AUC.
+  years. On the field's published benchmarks such a classifier beats the published detectors. If it does as well as
+  the score, then the score has not been shown to see the model's memory, whatever its AUC.
 - **Lengths**, and two runs that must find nothing: labels the other way round, and non-members against non-members.
 
 **The verdict** is one of three words. *Supported*: the AUC's interval lies above 0.5, p after correction for all scores
