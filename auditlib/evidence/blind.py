@@ -120,9 +120,7 @@ def _out_of_fold(vectoriser: Vectoriser, is_member: BoolArray, codes: IntArray, 
 
 
 def _fit(matrix: sparse.csr_matrix, is_member: BoolArray, seed: int) -> LogisticRegression:
-    return LogisticRegression(C=10.0, class_weight="balanced", solver="liblinear", random_state=seed).fit(
-        matrix, is_member
-    )
+    return LogisticRegression(class_weight="balanced", solver="liblinear", random_state=seed).fit(matrix, is_member)
 
 
 def _spread(matrix: sparse.csr_matrix) -> FloatArray:

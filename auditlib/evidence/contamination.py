@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auditlib.core import AuditError
-from auditlib.evidence.arrays import BoolArray, Groups, IntArray, group_codes
+from auditlib.evidence.arrays import BoolArray, Groups, IntArray, each_its_own, group_codes
 from auditlib.evidence.grouped import DRAWS, blocks_of_draws, group_draws, share_interval
 from auditlib.evidence.intervals import Interval, t_quantile
 
@@ -89,12 +89,15 @@ def corrected_rate(
 def _share_variance(flags: BoolArray, codes: IntArray, draws: int, rng: np.random.Generator) -> float:
     """Variance of a share over draws of whole groups; never 0, as the next group might be another."""
     n_groups = int(codes.max()) + 1
+    share = float(flags.mean())
     hits, sizes = np.bincount(codes, weights=flags), np.bincount(codes)
     variance = 0.0
-    if 0 < hits.sum() < len(flags):
+    if each_its_own(codes):
+        variance = share * (1 - share) / (n_groups - 1)  # what infinitely many draws would give
+    elif 0 < share < 1:
         blocks = [group_draws(n_groups, n_rows, rng) for n_rows in blocks_of_draws(draws, n_groups)]
         variance = float(np.concatenate([(block @ hits) / (block @ sizes) for block in blocks]).var())
     if variance < 1e-12:
-        smoothed = (float(flags.mean()) * n_groups + 1) / (n_groups + 2)  # one hit and one miss more
+        smoothed = (share * n_groups + 1) / (n_groups + 2)  # one hit and one miss more
         variance = smoothed * (1 - smoothed) / (n_groups + 2)
     return variance

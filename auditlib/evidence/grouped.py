@@ -46,9 +46,9 @@ def auc_interval(
     sample = _auc_draws(labels, values[None, :], codes, draws, seed)[0]
     if no_variance(estimate, float(sample.var())):
         return pairs_interval(estimate, min(_group_counts(labels, codes)), level)
-    # A draw can separate without error, and its logit be infinite: it counts as half a pair of texts short of that.
-    n_members = int(np.count_nonzero(labels))
-    least = 0.5 / (n_members * (len(labels) - n_members))
+    # A draw can separate without error, and its logit be infinite: it counts as one with a tenth of the errors found,
+    # which simulation found to cover best with 5 to 40 groups a side.
+    least = min(estimate, 1 - estimate) / 10
     spread = float(special.logit(np.clip(sample, least, 1 - least)).std())
     freedom = _freedom(placements(labels, values), labels, codes)
     return logit_interval(estimate, spread * estimate * (1 - estimate), level, "grouped bootstrap", freedom)

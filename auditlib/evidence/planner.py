@@ -8,6 +8,7 @@ from math import ceil, floor, sqrt
 
 from scipy import special
 
+from auditlib.core import AuditError
 from auditlib.evidence.intervals import logit_interval, normal_quantile
 
 PLANNED_AUCS = (0.6, 0.7, 0.8, 0.9)
@@ -81,7 +82,10 @@ def plan(
     member_groups = n_members if member_groups is None else member_groups
     non_member_groups = n_non_members if non_member_groups is None else non_member_groups
     if not 2 <= member_groups <= n_members or not 2 <= non_member_groups <= n_non_members:
-        raise ValueError("each set needs at least 2 groups, and no more groups than texts")
+        raise AuditError(
+            "Such sets cannot be: each needs at least 2 groups, and no more groups than texts.",
+            "Correct the numbers of texts and of groups.",
+        )
     worth = [
         groups * _worth(texts / groups, within_group)
         for texts, groups in ((n_members, member_groups), (n_non_members, non_member_groups))
