@@ -115,7 +115,9 @@ def _shelf_sentence(smallest_p: float, needed: int | None, n_audited: int, group
         wanted = ceil(1 / alpha - 1e-9) - 1
         return f"{begin}, so no audited work can reach {alpha:g}; {wanted} non-member groups could."
     if needed == 1:
-        return f"{begin}, so each audited work can reach {alpha:g} by itself, corrected for all {n_audited}."
+        return f"{begin}, so each audited work can reach {alpha:g} by itself" + (
+            "." if n_audited == 1 else f", corrected for all {n_audited}."
+        )
     single = ceil(n_audited / alpha - 1e-9) - 1
     return (
         f"{begin}; corrected for {n_audited} audited works, at least {needed} of them must reach it together. "
