@@ -58,7 +58,7 @@ def test_supported_where_all_holds() -> None:
     [
         ({"auc": Interval(0.9, 0.49, 0.99, 0.95, "")}, "does not lie above 0.50"),
         ({"p_corrected": 0.06}, "After correction p is 0.06, above"),
-        ({"over_blind": Difference(0.1, -0.01, 0.2, 0.07, 0.95, "")}, "not shown to beat the words"),
+        ({"over_blind": Difference(0.1, -0.01, 0.2, 0.07, 0.95, "")}, "not shown to beat them"),
         ({"blind_auc": Interval(0.71, 0.6, 0.8, 0.95, "")}, "account for more than half"),
         ({"adds_to_blind_p": 0.2}, "not shown to add"),
         ({"blind_auc": None}, "not tried how well the words"),
