@@ -41,7 +41,7 @@ from auditlib.evidence import (
     tpr_at_fpr,
 )
 from auditlib.evidence.thresholds import Rule
-from auditlib.scoring import DEFAULT_K, SCORES
+from auditlib.scoring import DEFAULT_K, SCORES, checked_k
 from auditlib.scoring.min_k import bottom_means
 from auditlib.scoring.min_k_plus_plus import standardized_logprob
 
@@ -131,12 +131,14 @@ def calibrate(
     """
     _checked_alpha(alpha)
     asked = list(names or SCORES)
+    checked_rule(rule)
     unavailable = {name: reason for name in asked if (reason := read.unavailable_because(name))}
     usable = [name for name in asked if name not in unavailable]
     if not usable:
         raise AuditError("None of the scores can be had for these texts.", next(iter(unavailable.values())))
     methods = {
-        name: _method(read, words, name, read.scores(name, k), len(usable), alpha, rule, seed) for name in usable
+        name: _method(read, words, name, read.scores(name, checked_k(k)), len(usable), alpha, rule, seed)
+        for name in usable
     }
     return Calibrated(k, alpha, rule, seed, words, methods, unavailable)
 
@@ -148,6 +150,18 @@ def judged_at(found: Calibrated, alpha: float) -> Calibrated:
         for name, method in found.methods.items()
     }
     return replace(found, alpha=alpha, methods=methods)
+
+
+def checked_rule(rule: str | float) -> Rule:
+    """`rule`, or `AuditError` where it chooses no threshold."""
+    if rule == "accuracy":
+        return "accuracy"
+    if isinstance(rule, float) and 0 < rule < 1:
+        return rule
+    raise AuditError(
+        f"A threshold is chosen by “accuracy” or a false-positive rate between 0 and 1, not by “{str(rule)[:40]}”.",
+        "The usual rates are 0.05 and 0.01.",
+    )
 
 
 @dataclass(frozen=True)

@@ -92,13 +92,16 @@ class ReadSets:
 
 
 def told_apart(documents: Sequence[Document]) -> list[Document]:
-    """The documents, each in a group; of those that share no more than a title across the sets, each in its own."""
+    """The documents; of those that share no more than a title across the sets, each in a group of its own.
+
+    A document that was given no group has its title for one: files of one name in two folders are not one work.
+    """
     labels_of: dict[str, set[Label]] = {}
     for document in documents:
         labels_of.setdefault(document.group or document.title, set()).add(document.label)
     return [
         document
-        if document.group or len(labels_of[document.title] - {Label.UNKNOWN}) < 2
+        if document.group not in ("", document.title) or len(labels_of[document.title] - {Label.UNKNOWN}) < 2
         else replace(document, group=f"{document.title} ({document.id[:8]})")
         for document in documents
     ]
