@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -42,13 +42,12 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column. `form` is a format specification (".3f", ",") for its numbers; `code` is for hashes."""
+    """A table's column. `form` is a format specification (".3f", ",") for its numbers."""
 
     name: str
     unit: str = ""
     numeric: bool = False
     form: str = ""
-    code: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class VerdictBlock:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Names and values, such as settings, or terms and what they mean. `code` is for hashes and commands."""
+    """Names and values, such as settings, or terms and what they mean. `code` is for commands."""
 
     pairs: tuple[tuple[str, str], ...]
     caption: str = ""
@@ -124,18 +123,7 @@ class PageBreak:
     """What follows starts on a new page in print."""
 
 
-Block = (
-    Heading
-    | Paragraph
-    | Bullets
-    | Table
-    | Figure
-    | VerdictBlock
-    | Parameters
-    | Quotation
-    | Signatures
-    | PageBreak
-)
+Block = Heading | Paragraph | Bullets | Table | Figure | VerdictBlock | Parameters | Quotation | Signatures | PageBreak
 
 
 @dataclass(frozen=True)
@@ -168,7 +156,6 @@ def table_of(
     units: Mapping[str, str] | None = None,
     forms: Mapping[str, str] | None = None,
     note: str = "",
-    code: Iterable[str] = (),
 ) -> Table:
     """A data frame as a table: numbers to the right, each column with its unit and number format where given."""
     columns = tuple(
@@ -177,7 +164,6 @@ def table_of(
             (units or {}).get(name, ""),
             pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name]),
             (forms or {}).get(name, ""),
-            name in set(code),
         )
         for name in frame.columns
     )

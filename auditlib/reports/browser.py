@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from auditlib.core import AuditError
@@ -128,10 +129,8 @@ def run_browser(browser: Path, arguments: Sequence[str], profile: Path, seconds:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ends the process and whatever it started."""
     if hasattr(os, "killpg"):
-        try:
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
     else:
         process.kill()
     process.communicate()

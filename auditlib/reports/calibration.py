@@ -106,17 +106,11 @@ def _what(facts: CalibrationFacts) -> tuple[Block, ...]:
                 ("Adapter", facts.model.adapter or "none"),
                 ("Number format", facts.model.dtype),
                 ("Read with", facts.model.backend),
+                ("SHA-256 of weights", facts.model.weights_sha256),
+                ("SHA-256 of configuration", facts.model.config_sha256),
+                ("SHA-256 of tokenizer", facts.model.tokenizer_sha256),
             ),
             "The model",
-        ),
-        Parameters(
-            (
-                ("Weights", facts.model.weights_sha256),
-                ("Configuration", facts.model.config_sha256),
-                ("Tokenizer", facts.model.tokenizer_sha256),
-            ),
-            "Its fingerprints (SHA-256)",
-            code=True,
         ),
         Heading("The texts", 2),
         Table(
@@ -126,7 +120,7 @@ def _what(facts: CalibrationFacts) -> tuple[Block, ...]:
                 Column("Works", numeric=True),
                 Column("Words", numeric=True),
                 Column("Tokens", numeric=True),
-                Column("Over all its texts", "SHA-256", code=True),
+                Column("Over all its texts", "SHA-256"),
             ),
             tuple((f"{s.label.value}s", s.texts, s.groups, s.words, s.tokens, s.sha256) for s in facts.sets),
             "The two sets of texts whose origin is known.",
@@ -151,7 +145,7 @@ def _what(facts: CalibrationFacts) -> tuple[Block, ...]:
                 Column("Set"),
                 Column("Texts", numeric=True),
                 Column("Words", numeric=True),
-                Column("Text", "SHA-256", code=True),
+                Column("Text", "SHA-256"),
             ),
             tuple((w.title, w.label.value, w.texts, w.words, w.sha256) for w in works),
             "Works that the texts are taken from.",
@@ -274,7 +268,7 @@ def _chosen(facts: CalibrationFacts) -> tuple[Block, ...]:
         ),
         Table(
             (
-                Column("False-positive rate", "asked for", numeric=True),
+                Column("False-positive rate", "asked for"),
                 Column("Realised", "95% interval", numeric=True),
                 Column("True-positive rate", "95% interval", numeric=True),
                 Column("Judged on", numeric=True),
@@ -299,9 +293,7 @@ def _checks(facts: CalibrationFacts) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if facts.sweep is not None:
         sweep, held_out = facts.sweep, facts.sweep.chosen.held_out
-        aucs = "; ".join(
-            f"k {k}%: {auc.estimate:.2f}" for k, auc in zip(sweep.ks, sweep.auc_by_k, strict=True)
-        )
+        aucs = "; ".join(f"k {k}%: {auc.estimate:.2f}" for k, auc in zip(sweep.ks, sweep.auc_by_k, strict=True))
         blocks += [
             Figure(
                 k_sweep_figure(sweep.ks, sweep.auc_by_k, sweep.chosen_k),

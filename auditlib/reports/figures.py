@@ -18,7 +18,8 @@ from auditlib.evidence import Interval, Roc
 MEMBERS = "#2f7fd0"
 NON_MEMBERS = "#d98032"
 NEUTRAL = "#8a94a3"
-HEIGHT = 320  # pixels
+HEIGHT = 280  # pixels; two figures with their captions fit a page
+ROC_HEIGHT = 340
 MOST_BINS = 25
 DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
 COLOURS = (MEMBERS, NEUTRAL, NON_MEMBERS, "#7d5fb2", "#3f8f7f")
@@ -38,7 +39,7 @@ def roc_figure(curves: Mapping[str, Roc]) -> go.Figure:
     )
     figure.update_xaxes(range=[-0.01, 1.01])
     figure.update_yaxes(range=[-0.01, 1.01])
-    return framed(figure, "false-positive rate", "true-positive rate", height=380)
+    return framed(figure, "false-positive rate", "true-positive rate", height=ROC_HEIGHT)
 
 
 def roc_log_figure(curves: Mapping[str, Roc]) -> go.Figure:
@@ -68,7 +69,7 @@ def roc_log_figure(curves: Mapping[str, Roc]) -> go.Figure:
     }
     figure.update_xaxes(log_axis)
     figure.update_yaxes(log_axis)
-    return framed(figure, "false-positive rate (log)", "true-positive rate (log)", height=380)
+    return framed(figure, "false-positive rate (log)", "true-positive rate (log)", height=ROC_HEIGHT)
 
 
 def score_histogram(
@@ -131,7 +132,7 @@ def auc_by_method(intervals: Mapping[str, Interval], words_alone: Interval, chos
     everything = [*intervals.values(), words_alone]
     low, high = min(value.low for value in everything), max(value.high for value in everything)
     figure.update_xaxes(range=[min(low, 0.5) - 0.04, max(high, 0.5) + 0.04])
-    return framed(figure, "AUC with its 95% interval", "", height=130 + 34 * len(everything))
+    return framed(figure, "AUC with its 95% interval", "", height=110 + 28 * len(everything))
 
 
 def k_sweep_figure(ks: Sequence[int], aucs: Sequence[Interval], chosen_k: int) -> go.Figure:
@@ -200,13 +201,11 @@ def _add_rocs(figure: go.Figure, curves: Mapping[str, Roc], floor: float) -> Non
 
 def _add_chance(figure: go.Figure, axis: str) -> None:
     """The AUC of chance as a line across: on "x" upright, on "y" level."""
-    add, place = (figure.add_vline, {"x": 0.5}) if axis == "x" else (figure.add_hline, {"y": 0.5})
-    add(
-        **place,
-        line={"color": NEUTRAL, "width": 1, "dash": "dot"},
-        annotation_text="chance",
-        annotation_position="bottom right",
-    )
+    line = {"color": NEUTRAL, "width": 1, "dash": "dot"}
+    if axis == "x":
+        figure.add_vline(x=0.5, line=line, annotation_text="chance", annotation_position="top")
+    else:
+        figure.add_hline(y=0.5, line=line, annotation_text="chance", annotation_position="bottom right")
 
 
 def _two_histograms(values: NDArray[np.float64], is_member: NDArray[np.bool_]) -> go.Figure:
@@ -220,9 +219,10 @@ def _two_histograms(values: NDArray[np.float64], is_member: NDArray[np.bool_]) -
         ("non-members", ~is_member, NON_MEMBERS, "/", 1),
     ):
         counts, _ = np.histogram(values[own], edges)
+        some = counts > 0  # an empty bar would be drawn as a line on the axis
         figure.add_bar(
-            x=middles + side * width * 0.22,
-            y=100 * counts / max(1, len(values[own])),
+            x=(middles + side * width * 0.22)[some],
+            y=100 * counts[some] / len(values[own]),
             width=width * 0.42,
             name=f"{name} ({np.count_nonzero(own):,})",
             marker={
@@ -230,9 +230,10 @@ def _two_histograms(values: NDArray[np.float64], is_member: NDArray[np.bool_]) -
                 "line": {"color": colour, "width": 1},
                 "pattern": {"shape": pattern, "fillmode": "replace", "fgcolor": colour, "size": 6, "solidity": 0.4},
             },
-            customdata=np.stack([counts, edges[:-1], edges[1:]], axis=1),
+            customdata=np.stack([counts, edges[:-1], edges[1:]], axis=1)[some],
             hovertemplate="%{customdata[0]} texts from %{customdata[1]:.4g} to %{customdata[2]:.4g}"
             f"<extra>{name}</extra>",
         )
     figure.update_layout(barmode="overlay")
+    figure.update_xaxes(range=[float(edges[0]) - width / 2, float(edges[-1]) + width / 2])
     return figure

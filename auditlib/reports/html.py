@@ -7,6 +7,7 @@ the hashes of the two scripts that may run, so that nothing else would run even 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterator
@@ -45,6 +46,10 @@ HERE = Path(__file__).parent
 CSS = (HERE / "report.css").read_text(encoding="utf-8")
 JS = (HERE / "report.js").read_text(encoding="utf-8")
 
+MOST_KEPT_TOGETHER = 12  # pairs that a printed page does not part
+
+_NUMERIC = {True: ' class="numeric"', False: ""}
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _KEPT_FORMATS = "\n\u200c\u200d\u00ad"  # joiners that scripts and emoji need; a soft hyphen does no harm
 
 _PAGE = """<!doctype html>
@@ -82,7 +87,7 @@ _PAGE = """<!doctype html>
 def to_html(report: Report, paper: Paper | None = None) -> str:
     """The whole file. `paper` fixes the size that it prints on; without it the reader's printer decides."""
     sections = count(1)
-    numbers = {"table": count(1), "figure": count(1)}
+    numbers: dict[str, Iterator[int]] = {"table": count(1), "figure": count(1)}
     body = "\n".join(_block(block, sections, numbers) for block in report.blocks)
     contents = "".join(
         f'<li><a href="#section-{n}"><span class="number">{n}</span> {shown(heading.text)}</a></li>'
@@ -134,9 +139,7 @@ def _scripts() -> str:
 
 def _policy(has_figures: bool) -> str:
     may_run = " ".join(f"'sha256-{digest}'" for digest in _script_hashes()) if has_figures else "'none'"
-    return (
-        f"default-src 'none'; script-src {may_run}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    )
+    return f"default-src 'none'; script-src {may_run}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def _page_rule(title: str, paper: Paper | None) -> str:
@@ -161,7 +164,7 @@ def _block(block: Block, sections: Iterator[int], numbers: dict[str, Iterator[in
     match block:
         case Heading(level=1):
             n = next(sections)
-            return f'<h2 id="section-{n}"><span class="number">{n}</span>{shown(block.text)}</h2>'
+            return f'<h2 id="section-{n}"><span class="number">{n}</span> {shown(block.text)}</h2>'
         case Heading():
             return f"<h3>{shown(block.text)}</h3>"
         case Paragraph():
@@ -190,7 +193,7 @@ def _block(block: Block, sections: Iterator[int], numbers: dict[str, Iterator[in
 
 def _table(table: Table, number: int) -> str:
     head = "".join(
-        f'<th scope="col"{_class(column, head=True)}>{shown(column.name)}'
+        f'<th scope="col"{_NUMERIC[column.numeric]}>{shown(column.name)}'
         + (f'<span class="unit">{shown(column.unit)}</span>' if column.unit else "")
         + "</th>"
         for column in table.columns
@@ -208,12 +211,7 @@ def _table(table: Table, number: int) -> str:
 def _cells(columns: tuple[Column, ...], row: tuple[Cell, ...]) -> Iterator[str]:
     for place, (column, cell) in enumerate(zip(columns, row, strict=True)):
         tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
-        yield f"<{tag}{scope}{_class(column)}>{_cell(cell, column)}</{tag}>"
-
-
-def _class(column: Column, head: bool = False) -> str:
-    names = [name for name, applies in (("numeric", column.numeric), ("code", column.code and not head)) if applies]
-    return f' class="{" ".join(names)}"' if names else ""
+        yield f"<{tag}{scope}{_NUMERIC[column.numeric]}>{_cell(cell, column)}</{tag}>"
 
 
 def _cell(cell: Cell, column: Column) -> str:
@@ -221,7 +219,19 @@ def _cell(cell: Cell, column: Column) -> str:
         return "–"
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return shown(cell if isinstance(cell, str) else number_text(cell, column.form))
+    return _value(cell) if isinstance(cell, str) else shown(number_text(cell, column.form))
+
+
+def _value(text: str) -> str:
+    """A value as it stands in a table: fingerprints in two even lines, everything else as text."""
+    if _SHA256.fullmatch(text):
+        return f'<span class="hash">{text}</span>'
+    # A column is as wide as its longest word, so words that nobody writes may be broken.
+    pieces = re.split(r"(\S{25,})", text)
+    return "".join(
+        "<wbr>".join(shown(piece[at : at + 16]) for at in range(0, len(piece), 16)) if place % 2 else shown(piece)
+        for place, piece in enumerate(pieces)
+    )
 
 
 def _figure(block: Figure, number: int) -> str:
@@ -229,11 +239,13 @@ def _figure(block: Figure, number: int) -> str:
     drawing.update_layout(
         template="none", paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font_size=12, autosize=True
     )
+    drawing.update_xaxes(title_font_size=12)
+    drawing.update_yaxes(title_font_size=12)
     data = json.dumps(json.loads(drawing.to_json(engine="json"))).replace("<", "\\u003c")
     height = int(drawing.layout.height or 320)
     words = shown(block.alternative)
     return (
-        f'<figure><figcaption><b>Figure {number}.</b> {shown(block.caption)}</figcaption>'
+        f"<figure><figcaption><b>Figure {number}.</b> {shown(block.caption)}</figcaption>"
         f'<div class="chart" role="img" aria-label="{words}"><div class="stage" style="height:{height}px"></div>'
         f'<p class="alternative">{words}</p><noscript><p>{words}</p></noscript>'
         f'<script type="application/json">{data}</script></div></figure>'
@@ -257,7 +269,7 @@ def _verdict(block: VerdictBlock) -> str:
 
 def _parameters(block: Parameters) -> str:
     code = ' class="code"' if block.code else ""
-    pairs = "".join(f"<dt>{shown(name)}</dt><dd{code}>{shown(value)}</dd>" for name, value in block.pairs)
+    pairs = "".join(f"<dt>{shown(name)}</dt><dd{code}>{_value(value)}</dd>" for name, value in block.pairs)
     caption = f"<h3>{shown(block.caption)}</h3>" if block.caption else ""
-    return f"{caption}<dl>{pairs}</dl>"
-
+    kept_whole = ' class="short"' if len(block.pairs) <= MOST_KEPT_TOGETHER else ""
+    return f"{caption}<dl{kept_whole}>{pairs}</dl>"

@@ -23,8 +23,7 @@ GLOSSARY = (
     ),
     (
         "blind baseline",
-        "The same separation tried from the words alone, with no model. What it reaches, the choice of texts "
-        "explains.",
+        "The same separation tried from the words alone, with no model. What it reaches, the choice of texts explains.",
     ),
     ("calibration", "Trying a score on texts whose origin is known, to see what it can tell."),
     (
@@ -38,7 +37,10 @@ GLOSSARY = (
         "needed.",
     ),
     ("k", "The percentage of tokens, those that the model expected least, that the Min-K% scores look at."),
-    ("log-probability", "How likely the model found a token, in nats: 0 is certain, −2.3 one in ten, −6.9 one in 1,000."),
+    (
+        "log-probability",
+        "How likely the model found a token, in nats: 0 is certain, −2.3 one in ten, −6.9 one in 1,000.",
+    ),
     ("member, non-member", "A text that is known to have been in the training data, and one that is known not to."),
     (
         "p-value",

@@ -16,7 +16,9 @@ from auditlib.scoring import Reading
 
 MADE = datetime(2026, 3, 4, 14, 30, tzinfo=UTC)
 COMMAND = "python -m auditlib calibrate members.jsonl non-members.jsonl --seed 0"
-VOCABULARY = [f"{a}{b}" for a in ("lan", "mor", "tes", "vel", "qui", "dra") for b in ("tern", "row", "ing", "ola", "ust")]
+VOCABULARY = [
+    f"{a}{b}" for a in ("lan", "mor", "tes", "vel", "qui", "dra") for b in ("tern", "row", "ing", "ola", "ust")
+]
 
 
 def statistics(n: int, seen: float, rng: np.random.Generator) -> TokenStats:
@@ -45,13 +47,16 @@ def read_sets(n: int = 40, seen: float = 0.12, model: str = "SmolLM2-135M", grou
     identity = ModelIdentity(
         model, "bundled", None, "a1" * 32, "b2" * 32, "c3" * 32, "float32", "transformers 5.23.0, cpu"
     )
-    notes = ("2 texts were left out because they share passages with others (1 pairs reach across the two sets).",)
+    notes = ("2 texts were left out because they share passages with others (2 pairs reach across the two sets).",)
     return ReadSets(LabelledSets(tuple(snippets), notes), tuple(readings), identity, frozenset(Capability))
 
 
 @lru_cache(maxsize=4)
 def calibration_facts(
-    name: str = "Northern Letters, first pass", seen: float = 0.12, model: str = "SmolLM2-135M", groups: tuple[str, ...] = ()
+    name: str = "Northern Letters, first pass",
+    seen: float = 0.12,
+    model: str = "SmolLM2-135M",
+    groups: tuple[str, ...] = (),
 ) -> CalibrationFacts:
     """Everything that a calibration can have."""
     read = read_sets(seen=seen, model=model, groups=groups)
