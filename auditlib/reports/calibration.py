@@ -36,6 +36,7 @@ from auditlib.reports.plain_words import (
     n_of,
     number_text,
     p_text,
+    shortened,
     verdict_sentence,
 )
 from auditlib.scoring import SCORES
@@ -63,8 +64,8 @@ def calibration_report(facts: CalibrationFacts) -> Report:
         Paragraph("The undersigned have read this report and its limits."),
         Signatures(("Prepared by", "Checked by", "Approved by", "Received by")),
     )
-    subtitle = f"Calibration of {facts.score_label} on {facts.model.name}"
-    return Report(facts.name, subtitle, blocks, facts.made, facts.version)
+    subtitle = f"Calibration of {facts.score_label} on {shortened(facts.model.name)}"
+    return Report(shortened(facts.name), subtitle, blocks, facts.made, facts.version)
 
 
 def _summary(facts: CalibrationFacts) -> tuple[Block, ...]:
@@ -74,19 +75,19 @@ def _summary(facts: CalibrationFacts) -> tuple[Block, ...]:
         Heading("Summary"),
         Paragraph(
             f"The question: on texts of this kind, does the score {facts.score_label} tell those that the model "
-            f"{facts.model.name} was trained on from those that it was not?"
+            f"{shortened(facts.model.name)} was trained on from those that it was not?"
         ),
         VerdictBlock.of(verdict, verdict_sentence(verdict.word, facts.score_label)),
         Parameters(
             (
-                ("Model", facts.model.name),
+                ("Model", shortened(facts.model.name)),
                 ("Material", f"{_set_in_words(members)}; {_set_in_words(others)}"),
                 (
                     "Separation",
                     f"AUC {auc.estimate:.2f}, {auc.level:.0%} interval {auc.low:.2f} to {auc.high:.2f} (0.5 is chance)",
                 ),
                 ("Words alone", f"AUC {interval_text(facts.found.words.blind.auc)}, with no model"),
-                ("Made", f"{facts.made.day} {facts.made:%B %Y, %H:%M %Z}"),
+                ("Date", f"{facts.made.day} {facts.made:%B %Y, %H:%M %Z}"),
                 ("Run by", facts.by or "not recorded"),
             )
         ),
@@ -147,7 +148,7 @@ def _what(facts: CalibrationFacts) -> tuple[Block, ...]:
                 Column("Words", numeric=True),
                 Column("Text", "SHA-256"),
             ),
-            tuple((w.title, w.label.value, w.texts, w.words, w.sha256) for w in works),
+            tuple((shortened(w.title), w.label.value, w.texts, w.words, w.sha256) for w in works),
             "Works that the texts are taken from.",
             f"{left_out:,} more works are named in inputs.json of the evidence package." if left_out else "",
         ),

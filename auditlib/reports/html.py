@@ -259,11 +259,11 @@ def _verdict(block: VerdictBlock) -> str:
         f"{shown(reason.sentence)}</span></li>"
         for reason in block.reasons
     )
-    p = f'<p class="note">p after correction: {shown(p_text(block.p))}</p>' if block.p is not None else ""
+    p = f", p after correction {p_text(block.p)}" if block.p is not None else ""
     return (
-        '<section class="verdict" aria-label="Verdict"><p class="of">Verdict</p>'
+        f'<section class="verdict" aria-label="Verdict"><p class="of">Verdict{p}</p>'
         f'<p class="word">{shown(block.word)}</p><p>{shown(block.sentence)}</p>'
-        f'<ul class="reasons">{reasons}</ul><p class="limits">{shown(block.limits)}</p>{p}</section>'
+        f'<ul class="reasons">{reasons}</ul><p class="limits">{shown(block.limits)}</p></section>'
     )
 
 

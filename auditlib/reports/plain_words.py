@@ -86,6 +86,13 @@ def n_of(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def shortened(text: str, most: int = 150) -> str:
+    """`text` on one line; of a longer one than `most` characters the middle is left out."""
+    line = " ".join(text.split())
+    half = (most - 1) // 2
+    return line if len(line) <= most else f"{line[:half]}…{line[-half:]}"
+
+
 def number_text(value: float, form: str = "") -> str:
     """A number for people: by `form` where there is one, else whole ones with commas and others to 4 figures."""
     text = format(value, form or ("," if isinstance(value, int) else ".4g"))
