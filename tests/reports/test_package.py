@@ -13,7 +13,9 @@ import pytest
 
 from auditlib.audits.saved_calibration import from_json
 from auditlib.audits.sets import score_table
+from auditlib.core import AuditError
 from auditlib.reports.archive import MANIFEST, unpack, verify
+from auditlib.reports.browser import find_browser
 from auditlib.reports.calibration_package import calibration_evidence
 from auditlib.reports.package import Evidence, Package, make_package, spreadsheet_csv
 from tests.reports.builders import COMMAND, calibration_facts, read_sets
@@ -113,6 +115,20 @@ def test_where_there_is_no_browser_the_package_says_why_it_has_no_pdf(evidence: 
     files = unpack(path)
     assert "report.pdf" not in files
     assert "There is no report.pdf" in files["README.txt"].decode()
+
+
+@pytest.mark.browser
+def test_with_a_browser_the_pdf_is_in_it_and_the_bytes_are_the_same_again(evidence: Evidence, tmp_path: Path) -> None:
+    try:
+        find_browser()
+    except AuditError:
+        pytest.skip("there is no Chromium on this machine")
+    made = make_package(evidence)
+    path = tmp_path / "package.zip"
+    path.write_bytes(made.data)
+    assert (verify(path), made.without_pdf) == ([], "")
+    assert unpack(path)["report.pdf"].startswith(b"%PDF-")
+    assert make_package(evidence) == made
 
 
 @pytest.mark.parametrize(
