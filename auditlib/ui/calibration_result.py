@@ -12,16 +12,11 @@ from auditlib.audits.sets import ReadSets, score_table
 from auditlib.core import AuditError, Label, library_versions
 from auditlib.evidence import Difference, Interval, TprAtFpr, Word
 from auditlib.evidence.thresholds import Rule
+from auditlib.reports.figures import auc_by_method, k_sweep_figure, roc_figure, roc_log_figure
 from auditlib.scoring import DEFAULT_K, SCORES
 from auditlib.ui import calibration_run
-from auditlib.ui.calibration_charts import (
-    auc_figure,
-    length_classes_figure,
-    length_figure,
-    roc_figure,
-    score_histogram,
-    sweep_figure,
-)
+from auditlib.ui.calibration_charts import length_classes_figure, length_figure, score_histogram
+from auditlib.ui.calibration_report import report_and_package
 from auditlib.ui.calibration_save import save_and_export
 from auditlib.ui.messages import as_text, show_error, signed
 from auditlib.ui.verdicts import verdict_box
@@ -37,8 +32,9 @@ def show_calibration(read: ReadSets) -> None:
         method = found.methods[method_name]
         _answer(read, found, method)
         _charts(read, found, method)
-        _methods(found)
+        _methods(found, method_name)
         save_and_export(read, found, method_name)
+        report_and_package(read, found, method_name)
         _sweep(read, found, method_name)
         _length(read, method)
         _words(found)
@@ -94,16 +90,18 @@ def _charts(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
     with right:
         st.subheader("ROC")
         logarithmic = st.toggle("Logarithmic axes: what happens at few false positives", key="calibration_log")
-        others = [(SCORES[name].label, other.roc) for name, other in found.methods.items() if name != method.name]
-        figure = roc_figure([(score.label, method.roc), *others], logarithmic)
+        others = {SCORES[name].label: m.roc for name, m in found.methods.items() if name != method.name}
+        figure = (roc_log_figure if logarithmic else roc_figure)({score.label: method.roc} | others)
         st.plotly_chart(figure, key="calibration_roc", config=NO_LOGO)
         n = len(is_member)
         st.caption(f"{n:,} texts, {int(is_member.sum()):,} of them members. The dotted line is chance.")
 
 
-def _methods(found: Calibrated) -> None:
+def _methods(found: Calibrated, chosen: str) -> None:
     st.subheader("All methods")
-    st.plotly_chart(auc_figure(found), key="calibration_aucs", config=NO_LOGO)
+    aucs = {SCORES[name].label: method.findings.auc for name, method in found.methods.items()}
+    figure = auc_by_method(aucs, found.words.blind.auc, SCORES[chosen].label)
+    st.plotly_chart(figure, key="calibration_aucs", config=NO_LOGO)
     rows = []
     for name, method in found.methods.items():
         rows.append(
@@ -141,7 +139,9 @@ def _sweep(read: ReadSets, found: Calibrated, name: str) -> None:
         except AuditError as error:
             show_error(error)
             return
-        st.plotly_chart(sweep_figure(sweep, found.k), key="calibration_sweep", config=NO_LOGO)
+        st.plotly_chart(
+            k_sweep_figure(sweep.ks, sweep.auc_by_k, sweep.chosen_k), key="calibration_sweep", config=NO_LOGO
+        )
         st.caption(
             f"Choosing k by the best AUC flatters it. Chosen on one half of the texts it is {sweep.chosen_k}%, with an "
             f"AUC of {_interval(sweep.chosen.held_out)} on the other half."

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from auditlib.core import settings
 from auditlib.models.local import LocalModel
 from auditlib.models.request import ModelRequest
+from auditlib.reports.archive import verify
 from auditlib.store import Calibrations, Store
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
@@ -178,3 +179,16 @@ def test_uploaded_files_take_the_label_of_their_box(page: AppTest) -> None:
     counts = page.table[0].value
     assert counts.loc["members", "Texts"] == "40"
     assert counts.loc["non-members", "Texts"] == "40"
+
+
+def test_report_and_package_are_made_and_the_package_verifies(page: AppTest, tiny_folder: Path, tmp_path: Path) -> None:
+    short_demo(page, tiny_folder)
+    page.text_input(key="report_by").set_value("A <b>Reader</b>").run()
+    press(page, "Make the report")
+    assert not page.error
+    _, html, package, _ = page.session_state["calibration_report"]
+    assert "A &lt;b&gt;Reader&lt;/b&gt;" in html
+    (tmp_path / "package.zip").write_bytes(package)
+    assert verify(tmp_path / "package.zip") == []
+    page.number_input(key="calibration_alpha").set_value(0.01).run()
+    assert "A report for people who were not here" in " ".join(caption.value for caption in page.caption)
