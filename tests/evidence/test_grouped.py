@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auditlib.evidence import auc_difference, auc_interval, auc_p, clopper_pearson, delong, share_interval
-from auditlib.evidence.grouped import group_draws
+from auditlib.evidence import auc, auc_difference, auc_interval, auc_p, clopper_pearson, delong, share_interval
+from auditlib.evidence.grouped import _auc_draws, group_draws
 from tests.evidence.made_up import made_up
 
 
@@ -122,3 +122,17 @@ def test_draws_have_one_group_fewer_than_there_are() -> None:
     counts = group_draws(6, 1000, np.random.default_rng(0))
     assert set(counts.sum(axis=1)) == {5.0}
     assert counts.mean() == pytest.approx(5 / 6)
+
+
+def test_a_draw_is_the_auc_of_the_texts_it_holds() -> None:
+    """Drawing groups and counting again, text by text, gives what the table of wins between groups gives."""
+    rng = np.random.default_rng(14)
+    labels = np.arange(60) < 30
+    group = np.concatenate([np.sort(rng.integers(0, 5, 30)), np.sort(rng.integers(5, 11, 30))])
+    scores = rng.integers(0, 9, 60).astype(float)
+    drawn = _auc_draws(labels, scores[None, :], group, 7, seed=3)[0]
+    again = np.random.default_rng(3)
+    members, others = group_draws(5, 7, again), group_draws(6, 7, again)
+    for place in range(7):
+        times = np.concatenate([members[place], others[place]]).astype(int)[group]
+        assert drawn[place] == pytest.approx(auc(np.repeat(labels, times), np.repeat(scores, times)))

@@ -126,15 +126,15 @@ def test_nothing_to_find_is_hardly_ever_supported_and_a_good_score_mostly() -> N
     rng = np.random.default_rng(2)
     words = {0.5: 0, 0.9: 0}
     for auc in words:
-        for seed in range(40):
+        for seed in range(25):
             labels, scores, group = made_up(rng, 20, 5, 0.3, auc)
             blind = made_up(rng, 20, 5, 0.3)[1]
             findings = examine(
                 labels, scores, group, blind_scores=blind, lengths=np.full(200, 300), same_model=True, seed=seed
             )
             words[auc] += calibration_verdict(findings).word is Word.SUPPORTED
-    assert words[0.5] <= 2
-    assert words[0.9] >= 32
+    assert words[0.5] <= 1
+    assert words[0.9] >= 20
 
 
 def test_a_score_that_adds_against_membership_does_not_count_as_adding() -> None:
