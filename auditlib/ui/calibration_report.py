@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from auditlib.audits.calibration import K_SCORES, Calibrated, KSweep, length_classes
+from auditlib.audits.calibration import K_SCORES, Calibrated, KSweep
 from auditlib.audits.sets import ReadSets
 from auditlib.core import AuditError
 from auditlib.models.request import AUTO, ModelRequest
@@ -74,7 +74,7 @@ def _made(read: ReadSets, found: Calibrated, method: str, by: str, with_texts: b
         command=_command(found, method),
         sweep=_sweep(read, method),
         nulls=calibration_run.nulls(read, found, method),
-        length_classes=tuple(length_classes(read, found.methods[method].scores)),
+        length_classes=tuple(calibration_run.by_length(read, found.methods[method], found.k)),
     )
     package = make_package(calibration_evidence(facts, read, with_texts))
     return to_html(calibration_report(facts)), package.data, package.without_pdf

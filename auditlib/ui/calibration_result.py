@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import streamlit as st
 
-from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judged_at, length_classes
-from auditlib.audits.sets import ReadSets, score_table
+from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judged_at
+from auditlib.audits.sets import ReadSets
 from auditlib.core import AuditError, Label, library_versions
 from auditlib.evidence import Difference, Interval, TprAtFpr, Word
 from auditlib.evidence.thresholds import Rule
@@ -36,7 +34,7 @@ def show_calibration(read: ReadSets) -> None:
         save_and_export(read, found, method_name)
         report_and_package(read, found, method_name)
         _sweep(read, found, method_name)
-        _length(read, method)
+        _length(read, method, found.k)
         _words(found)
         _nulls(read, found, method_name)
         _origin(read, found)
@@ -148,7 +146,7 @@ def _sweep(read: ReadSets, found: Calibrated, name: str) -> None:
         )
 
 
-def _length(read: ReadSets, method: MethodResult) -> None:
+def _length(read: ReadSets, method: MethodResult, k: float) -> None:
     with st.expander("Does length explain it?"):
         figure = length_figure(read.n_tokens, method.scores, read.sets.is_member)
         st.plotly_chart(figure, key="calibration_length", config=NO_LOGO)
@@ -156,7 +154,7 @@ def _length(read: ReadSets, method: MethodResult) -> None:
             f"Spearman correlation of score and length: {signed(method.length.rho, 2)} (p {method.length.p:.2g}), over "
             f"{len(method.scores):,} texts."
         )
-        classes = length_classes(read, method.scores)
+        classes = calibration_run.by_length(read, method, k)
         if classes:
             st.plotly_chart(length_classes_figure(classes), key="calibration_length_classes", config=NO_LOGO)
             st.caption("AUC among texts of about one length.")
@@ -218,12 +216,9 @@ def _origin(read: ReadSets, found: Calibrated) -> None:
             ),
             hide_index=True,
         )
-        table = score_table(read, found.k)
-        # As JSON strings: no spreadsheet takes a work called =1+1 for a formula.
-        table["group"] = [json.dumps(group, ensure_ascii=False) for group in table["group"]]
         st.download_button(
             "Score table (CSV)",
-            table.to_csv(index=False).encode("utf-8-sig"),
+            calibration_run.table_csv(read, found.k),
             file_name="scores.csv",
             mime="text/csv",
             icon=":material/table:",

@@ -10,16 +10,20 @@ import streamlit as st
 from auditlib.audits.calibration import (
     Calibrated,
     KSweep,
+    LengthClass,
+    MethodResult,
     NullRuns,
     Words,
     calibrate,
     examine_words,
     k_sweep,
+    length_classes,
     null_runs,
 )
-from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
+from auditlib.audits.sets import LabelledSets, ReadSets, read_sets, score_table
 from auditlib.core import AuditError
 from auditlib.evidence.thresholds import Rule
+from auditlib.reports.package import spreadsheet_csv
 from auditlib.ui.messages import duration, show_error
 from auditlib.ui.models import current_request, loaded_current, open_current
 
@@ -84,6 +88,16 @@ def nulls(read: ReadSets, found: Calibrated, name: str) -> NullRuns:
         "Running both …",
         lambda: null_runs(read, found.words, found.methods[name], found.alpha),
     )
+
+
+def by_length(read: ReadSets, method: MethodResult, k: float) -> list[LengthClass]:
+    """AUC among texts of about one length."""
+    return _kept(("lengths", method.name, k), "Comparing lengths …", lambda: length_classes(read, method.scores))
+
+
+def table_csv(read: ReadSets, k: float) -> bytes:
+    """Every text's scores as a file that a spreadsheet opens."""
+    return _kept(("table", k), "Writing the score table …", lambda: spreadsheet_csv(score_table(read, k)))
 
 
 def _kept(key: tuple[object, ...], said: str, make: Callable[[], Value]) -> Value:
