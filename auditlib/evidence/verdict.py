@@ -204,7 +204,7 @@ def _reasons_of_words(findings: Findings, alpha: float) -> tuple[Reason, ...]:
         Reason(
             half,
             f"The words alone account for {'at most' if half else 'more than'} half of the separation: they come "
-            f"{blind.estimate - 0.5:+.2f} from chance, the score {findings.auc.estimate - 0.5:+.2f}.",
+            f"{_rounded(blind.estimate - 0.5)} from chance, the score {_rounded(findings.auc.estimate - 0.5)}.",
         ),
         Reason(
             adds <= alpha,
@@ -241,3 +241,8 @@ def _seen_to_be_absent(findings: Findings, smallest_auc: float) -> bool:
         and findings.shared_texts == 0
         and findings.scores_vary
     )
+
+
+def _rounded(value: float) -> str:
+    """Two digits with a sign, and never "-0.00"."""
+    return f"{round(value, 2) + 0.0:+.2f}"
