@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
+from rich.progress import Progress, TaskID
 
 from auditlib.cli.common import app, progress_bar, read_all, said, stop
 from auditlib.core import AuditError, settings
@@ -46,7 +48,7 @@ def plant(
                 out,
                 settings(),
                 how,
-                told=lambda what, done: bar.update(task, description=what, completed=done),
+                told=_teller(bar, task),
             )
     except AuditError as error:
         stop(error)
@@ -83,7 +85,7 @@ def unlearn(
                 out,
                 settings(),
                 how,
-                told=lambda what, done: bar.update(task, description=what, completed=done),
+                told=_teller(bar, task),
             )
     except AuditError as error:
         stop(error)
@@ -94,6 +96,17 @@ def unlearn(
         f"{nats['retain']['after']:.3f} ({nats['retain']['before']:.3f} before). Adapter: {escape(str(out))}.",
         soft_wrap=True,
     )
+
+
+def _teller(bar: Progress, task: TaskID) -> Callable[[str, float], None]:
+    """Moves the bar; where nobody sees one (a log file) it says each step in a line."""
+
+    def tell(what: str, done: float) -> None:
+        bar.update(task, description=what, completed=done)
+        if not said.is_terminal:
+            said.print(f"{done:.0%} {what}", highlight=False)
+
+    return tell
 
 
 def _lessons(files: list[str]) -> list[Lesson]:
