@@ -66,7 +66,7 @@ def unlearn(
     retain: Annotated[list[str], typer.Option(help="files of texts to keep")],
     out: Annotated[Path, typer.Option(help="empty folder for the new adapter")],
     model: Annotated[str, typer.Option(help="the adapter's base model")] = BUNDLED,
-    learning_rate: Annotated[float, typer.Option(min=0.0)] = 2e-4,
+    learning_rate: Annotated[float, typer.Option(min=0.0)] = 6e-4,
     seed: Annotated[int, typer.Option(help="of the order of texts")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps; the best there is by default")] = AUTO,
 ) -> None:
