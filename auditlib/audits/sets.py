@@ -127,7 +127,7 @@ def labelled_sets(snippets: Sequence[Snippet], drop_shared: bool = True) -> Labe
             across = sum(pair.across for pair in pairs)
             notes.append(
                 f"{_texts(n)} {_were(n)} left out because they share passages with others"
-                + (f" ({across:,} pairs reach across the two sets)." if across else ".")
+                + (f" ({_pairs(across)} across the two sets)." if across else ".")
             )
         known = kept
         _refuse_empty(known, " once texts that stand in both sets are left out")
@@ -178,6 +178,10 @@ def _refuse_empty(snippets: Sequence[Snippet], when: str) -> None:
                 f"There {'is' if n == 1 else 'are'} {n or 'no'} {label.value}{'' if n == 1 else 's'}{when}.",
                 f"A calibration needs at least {FEWEST_TEXTS} of each set, and 100 of each to say something.",
             )
+
+
+def _pairs(n: int) -> str:
+    return "1 pair reaches" if n == 1 else f"{n:,} pairs reach"
 
 
 def _texts(n: int) -> str:
