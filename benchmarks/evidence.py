@@ -102,7 +102,7 @@ def statistics_of(
 
 
 def timed(name: str, work: Callable[[], object]) -> float:
-    """Runs `work`; prints and gives its seconds of processor time, which other work does not lengthen."""
+    """Runs `work`, prints and gives its processor time in seconds, which other work on the machine leaves as it is."""
     began = time.process_time()
     work()
     seconds = time.process_time() - began

@@ -57,6 +57,12 @@ def corrected_rate(
     codes = [group_codes(own, len(side)) for own, side in zip(groups, flags, strict=True)]
     if codes[0].max() == 0:
         codes[0] = np.arange(len(flags[0]))
+    for name, own in zip(("members", "non-members"), codes[1:], strict=True):
+        if own.max() == 0:
+            raise AuditError(
+                f"All known {name} belong to one group, so nothing can be said about chance.",
+                "Calibrate with at least two groups of each, better twenty.",
+            )
     raw = share_interval(flags[0], codes[0], level=level, draws=draws, seed=seed)
     tpr, fpr = float(flags[1].mean()), float(flags[2].mean())
     rng = np.random.default_rng(seed)

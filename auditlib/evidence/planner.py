@@ -100,7 +100,7 @@ def plan(
     works = ceil(smallest_p * n_audited / alpha - 1e-9)
     works_needed = works if works <= n_audited else None
     sentences = (
-        f"The smallest false-positive rate that can be told is {smallest_fpr:.1%}.",
+        f"The smallest false-positive rate that can be told is {smallest_fpr:.2%}.",
         f"An AUC of 0.70 would come with an interval about {widths[0.7]:.2f} wide.",
         f"An AUC of 0.70 would be told from chance in {power:.0%} of such audits"
         + ("." if power >= USUAL_POWER else f"; for {USUAL_POWER:.0%}, each set needs {for_power} groups."),

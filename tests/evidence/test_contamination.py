@@ -80,3 +80,8 @@ def test_interval_covers_in_about_95_percent(truth: float) -> None:
 def test_no_snippets_are_refused_by_name() -> None:
     with pytest.raises(AuditError, match="no known non-members"):
         corrected_rate(flags(3, 10), flags(8, 10), [])
+
+
+def test_calibration_of_one_book_is_refused() -> None:
+    with pytest.raises(AuditError, match="All known members belong to one group"):
+        corrected_rate(flags(3, 10), flags(8, 10), flags(1, 10), None, ["Emma"] * 10, None)
