@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from dataclasses import MISSING, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +24,10 @@ from auditlib.core import AuditError
 from auditlib.models.failures import explained, is_out_of_memory
 from auditlib.models.folders import LARGEST_NUMBER, PICKLED_SUFFIXES, check_safetensors, read_json
 from auditlib.models.hashes import file_sha256
+
+# Libraries talking to each other: of a name that PEFT still uses, and of tied weights, which `_untie` sees to.
+warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")
+warnings.filterwarnings("ignore", message="Model has `tie_word_embeddings=True`")
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
