@@ -26,7 +26,7 @@ def test_demo_is_supported_for_the_planted_model_and_not_for_the_bare_one(
     page.get_by_role("button", name="Calibrate", exact=True).click()
     supported = page.locator("h4").filter(has_text=re.compile("Supported"))  # "Not supported" has a small s
     expect(supported).to_be_visible(timeout=READING_MS)
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".js-plotly-plot:visible").first).to_be_visible()
     settle(page)
 
     page.get_by_role("button", name="Save", exact=True).click()
