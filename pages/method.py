@@ -62,7 +62,8 @@ enough to show an AUC of 0.7, and it was not there. *Inconclusive*: anything els
 
 **One text** is then placed among the calibration's texts: p is the share of non-members of about its length that score
 at least as high (with the text itself counted in). This takes the text to be of the same kind as those non-members,
-which no computation can check.
+which no computation can check. Where the non-members are pieces of a few works, which score alike, p counts more
+witnesses than there are for a text of any other work, and the page says so.
 """
 )
 st.subheader("The demo")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -28,6 +28,7 @@ VERSION = 1
 LARGEST_FILE_BYTES = 64 * 2**20
 MOST_TEXTS = 1_000_000
 MOST_TOKENS = 10**9
+LONGEST_NAME = 200
 # What must be the same for two results to be of one model; the rest says only how it was found.
 DECIDING = ("weights_sha256", "config_sha256", "tokenizer_sha256", "adapter", "dtype", "backend")
 
@@ -98,7 +99,7 @@ def keep(read: ReadSets, found: Calibrated, method: str, name: str, now: datetim
     is_member, rate = read.sets.is_member, result.threshold
     snippets = read.sets.snippets
     return Calibration(
-        name=" ".join(name.encode("utf-8", "replace").decode().split())[:200],
+        name=" ".join(name.encode("utf-8", "replace").decode().split())[:LONGEST_NAME],
         created=now.isoformat(timespec="seconds"),
         model=read.identity,
         score=method,
@@ -206,7 +207,8 @@ def place_all(
     lengths = _array(calibration.non_member_tokens)
     of_members = conformal_ps(members, _array(calibration.member_tokens), others, lengths)
     power = float(np.mean([one.p <= level for one in of_members]))
-    found = conformal_ps(scores, n_tokens, others, lengths)
+    of_works = _note_on_works(calibration)
+    found = [replace(p, note=p.note + of_works) for p in conformal_ps(scores, n_tokens, others, lengths)]
     corrected = benjamini_hochberg([one.p for one in found]) if found else np.array([])
     return [
         Placement(
@@ -230,6 +232,17 @@ def place_all(
     ]
 
 
+def _note_on_works(calibration: Calibration) -> str:
+    """Conformal p counts texts; where several come from one work, they are fewer witnesses than it counts."""
+    n_works, n_texts = calibration.non_member_groups, len(calibration.non_members)
+    if n_works == n_texts:
+        return ""
+    return (
+        f" The calibration's {n_texts:,} non-members are pieces of {n_works:,} works, and pieces of one work score "
+        "alike: for a text of any other work p is less certain than their number makes it look."
+    )
+
+
 def _array(values: Sequence[float]) -> NDArray[np.float64]:
     return np.array(values, dtype=np.float64)
 
@@ -251,8 +264,12 @@ def _check(calibration: Calibration, file_name: str) -> None:
         (calibration.members, calibration.member_tokens),
         (calibration.non_members, calibration.non_member_tokens),
     )
+    shares = (calibration.auc, calibration.blind_auc, calibration.accuracy, calibration.tpr, calibration.fpr)
     sound = (
         calibration.score in SCORES
+        and 0 < len(calibration.name.strip()) <= LONGEST_NAME
+        and 2 <= calibration.non_member_groups <= len(calibration.non_members)
+        and all(0 <= share.low <= share.estimate <= share.high <= 1 for share in shares if share is not None)
         and calibration.verdict in set(Word)
         and 0 < calibration.k <= 100
         and 0 < calibration.alpha < 1

@@ -35,10 +35,12 @@ class LabelledSets:
         return np.array([snippet.label is Label.MEMBER for snippet in self.snippets], dtype=np.bool_)
 
     @cached_property
-    def groups(self) -> NDArray[np.str_] | None:
-        """(n,); None where every text is a group of its own."""
-        names = np.array([snippet.group for snippet in self.snippets])
-        return names if len(set(names.tolist())) < len(names) else None
+    def groups(self) -> NDArray[np.int64] | None:
+        """A number for each text's group (n,); None where every text is a group of its own."""
+        # Not names: an array of strings takes for each text what the longest name takes.
+        number_of: dict[str, int] = {}
+        numbers = [number_of.setdefault(snippet.group, len(number_of)) for snippet in self.snippets]
+        return np.array(numbers, dtype=np.int64) if len(number_of) < len(numbers) else None
 
     @cached_property
     def words(self) -> NDArray[np.int64]:
@@ -88,7 +90,11 @@ class ReadSets:
         lacking = [reason for reason in reasons if reason]
         if not lacking:
             return None
-        return lacking[0] if len(lacking) == len(reasons) else f"{len(lacking)} of the texts lack it: {lacking[0]}"
+        return (
+            lacking[0]
+            if len(lacking) == len(reasons)
+            else f"{_texts(len(lacking))} of {len(reasons):,} cannot have it: {lacking[0]}"
+        )
 
 
 def told_apart(documents: Sequence[Document]) -> list[Document]:

@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from auditlib.audits.calibration import K_SCORES, KSweep, calibrate, checked_rule, examine_words, k_sweep
+from auditlib.audits.calibration import K_SCORES, KSweep, calibrate, checked_alpha, checked_rule, examine_words, k_sweep
 from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, score_table, told_apart
 from auditlib.cli.calibration_result import Shown, as_json, print_result
-from auditlib.cli.common import app, open_model, progress_bar, read_all, said, stop
+from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_all, said, stop
 from auditlib.core import AuditError, Document, Label, TargetModel
 from auditlib.documents.snippets import SNIPPETS, WORDS, Cut, sample, tile, truncate, whole
 from auditlib.evidence.thresholds import Rule
@@ -62,7 +62,7 @@ def calibrate_command(
     ] = CutName.WHOLE,
     words: Annotated[int, typer.Option(min=1, help="words in a piece")] = WORDS,
     snippets: Annotated[int, typer.Option(min=1, help="pieces in the sample of each text")] = SNIPPETS,
-    seed: Annotated[int, typer.Option(help="of every random choice")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of every random choice")] = 0,
     clean: Annotated[bool, typer.Option("--clean", help="clean texts first; otherwise read as they stand")] = False,
     save: Annotated[Path | None, typer.Option(help="keep the score's calibration in this file, for `place`")] = None,
     name: Annotated[str | None, typer.Option(help="of the saved calibration; the file's own by default")] = None,
@@ -72,6 +72,7 @@ def calibrate_command(
     """Find out how well scores tell known members from known non-members, and whether that has to do with the model."""
     try:
         checked_k(k)
+        checked_alpha(alpha)
         chosen_rule = _rule(rule)
         if score not in SCORES:
             raise AuditError(f"There is no score {score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
@@ -125,6 +126,8 @@ def _rule(rule: str) -> Rule:
 def _check_targets(save: Path | None, name: str | None, table: Path | None) -> None:
     if name is not None and save is None:
         raise AuditError("A name was given, and nothing to save under it.", "Say where with --save FILE.json.")
+    if name is not None and not name.strip():
+        raise AuditError("The calibration has no name.", "Give it one, such as the model's and the material's.")
     if table is not None and table.suffix.lower() not in TABLES:
         raise AuditError(f"{table} is to be a table of an unknown kind.", f"Let its name end in {' or '.join(TABLES)}.")
     for file in (save, table):

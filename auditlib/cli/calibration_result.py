@@ -16,7 +16,7 @@ from auditlib.cli.common import result_console
 from auditlib.cli.json_output import to_json
 from auditlib.core import AuditError, Label, ModelIdentity, library_versions
 from auditlib.documents.sets import count_sets
-from auditlib.evidence import Difference, Interval, Reason, Word
+from auditlib.evidence import Difference, Interval, Reason, TprAtFpr, Word
 from auditlib.scoring import SCORES
 
 MOST_NOTES = 8
@@ -95,7 +95,7 @@ def print_result(shown: Shown) -> None:
         *(f"{SCORES[name].label} is left out: {reason}" for name, reason in found.unavailable.items()),
         *dict.fromkeys(_missing(found)),
         *shown.notes[:MOST_NOTES],
-        *([f"… and {len(shown.notes) - MOST_NOTES:,} more notes; --json lists all."][: len(shown.notes) > MOST_NOTES]),
+        *_more_notes(len(shown.notes) - MOST_NOTES),
         *_lengths(shown),
         _sweep_line(shown),
         *_texts(read),
@@ -129,7 +129,8 @@ def within(number: Interval | Difference | None, signed: bool = False) -> str:
 def _table(found: Calibrated) -> Table:
     level = next(iter(found.methods.values())).findings.auc.level
     table = Table(
-        title=f"k = {found.k:g}%, threshold by {_rule(found)}; under each number its {level:.0%} interval",
+        title=f"k = {found.k:g}%, threshold by {_rule(found)}; under each number its {level:.0%} interval, under TPR "
+        "the realised FPR",
         title_justify="left",
         show_lines=True,
     )
@@ -142,7 +143,7 @@ def _table(found: Calibrated) -> Table:
         table.add_row(
             SCORES[name].label,
             within(method.findings.auc),
-            *(within(None if rate is None else rate.tpr) for rate in rates),
+            *(_rate(rate) for rate in rates),
             within(method.threshold.accuracy if method.threshold else None),
             f"{method.threshold.threshold:.4g}" if method.threshold else "–",
             within(method.findings.blind_auc),
@@ -150,6 +151,10 @@ def _table(found: Calibrated) -> Table:
             method.verdict.word.value,
         )
     return table
+
+
+def _rate(rate: TprAtFpr | None) -> str:
+    return "–" if rate is None else f"{within(rate.tpr)}\nFPR {within(rate.fpr)}"
 
 
 def _rule(found: Calibrated) -> str:
@@ -164,6 +169,10 @@ def _missing(found: Calibrated) -> list[str]:
     return reasons + [
         f"No threshold: {method.no_threshold}" for method in found.methods.values() if method.no_threshold
     ]
+
+
+def _more_notes(left_out: int) -> list[str]:
+    return [f"… and {left_out:,} more notes; --json lists all."] if left_out > 0 else []
 
 
 def _lengths(shown: Shown) -> list[str]:

@@ -25,6 +25,7 @@ app = typer.Typer(
     help="Find out what a language model was trained on.",
 )
 TABLE_WIDTH = 130
+LARGEST_SEED = 2**31 - 1  # as on the page; the libraries below take no larger one
 said = Console(stderr=True)  # everything that is not the result itself
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.progress import Progress, TaskID
 
-from auditlib.cli.common import app, progress_bar, read_all, said, stop
+from auditlib.cli.common import LARGEST_SEED, app, progress_bar, read_all, said, stop
 from auditlib.core import AuditError, settings
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 
@@ -31,7 +31,9 @@ def plant(
     model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
     rank: Annotated[int, typer.Option(min=1, max=1024, help="of the LoRA matrices")] = 8,
     learning_rate: Annotated[float, typer.Option(min=0.0, help="at its highest")] = 1e-3,
-    seed: Annotated[int, typer.Option(help="of the adapter's first numbers and of the order of texts")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="of the adapter's first numbers and of the order of texts")
+    ] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps; the best there is by default")] = AUTO,
 ) -> None:
     """Teach a LoRA adapter some texts, so that what a model was trained on is known. Settings are saved with it."""
@@ -67,7 +69,7 @@ def unlearn(
     out: Annotated[Path, typer.Option(help="empty folder for the new adapter")],
     model: Annotated[str, typer.Option(help="the adapter's base model")] = BUNDLED,
     learning_rate: Annotated[float, typer.Option(min=0.0)] = 6e-4,
-    seed: Annotated[int, typer.Option(help="of the order of texts")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the order of texts")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps; the best there is by default")] = AUTO,
 ) -> None:
     """Make a planted adapter forget some texts and keep others, until they read no better than to the base model."""

@@ -17,6 +17,7 @@ from auditlib.reports.calibration_package import calibration_evidence
 from auditlib.reports.html import to_html
 from auditlib.reports.package import make_package
 from auditlib.ui import calibration_run
+from auditlib.ui.cutting import Cutting
 from auditlib.ui.messages import as_text, show_error
 
 KEPT = "calibration_report"
@@ -102,5 +103,10 @@ def _command(found: Calibrated, method: str) -> str:
     ):
         if value != usual and value is not None:
             words += [option, value]
+    cutting: Cutting = st.session_state.get("calibration_cutting", Cutting())
+    if cutting.method != "whole":
+        words += ["--cut", cutting.method, "--words", str(cutting.words)]
+    if cutting.method == "sample":
+        words += ["--snippets", str(cutting.count)]
     words += ["--score", method, "--k", f"{found.k:g}", "--alpha", f"{found.alpha:g}", "--rule", str(found.rule)]
     return shlex.join([*words, "--seed", str(found.seed)])

@@ -132,7 +132,7 @@ def test_score_that_a_model_cannot_give_is_left_out_with_the_reason(told: ReadSe
 
 def test_score_that_some_texts_lack_is_left_out_with_their_number(told: ReadSets) -> None:
     readings = [replace(one, lowercased=None) if i < 3 else one for i, one in enumerate(told.readings)]
-    assert found_in(replace(told, readings=tuple(readings))).unavailable["lowercase"].startswith("3 of the texts")
+    assert found_in(replace(told, readings=tuple(readings))).unavailable["lowercase"].startswith("3 texts of ")
 
 
 def test_no_score_at_all_is_refused(told: ReadSets) -> None:

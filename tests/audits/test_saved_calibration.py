@@ -84,7 +84,12 @@ def test_file_comes_back_as_it_was(kept: Calibration) -> None:
 number = some.floats(allow_nan=False, allow_infinity=False)
 word = some.text(some.characters(exclude_categories=["Cs"]), max_size=20)
 digest = some.text("0123456789abcdef", min_size=64, max_size=64)
-interval = some.builds(Interval, number, number, number, number, word)
+interval = some.builds(
+    lambda ends, level, method: Interval(ends[1], ends[0], ends[2], level, method),
+    some.lists(some.floats(0, 1), min_size=3, max_size=3).map(sorted),
+    number,
+    word,
+)
 
 
 def scored(scores: str, tokens: str) -> some.SearchStrategy[dict[str, Any]]:
@@ -98,7 +103,7 @@ def scored(scores: str, tokens: str) -> some.SearchStrategy[dict[str, Any]]:
 def calibrations(draw: some.DrawFn) -> Calibration:
     share = some.floats(0, 1, exclude_min=True, exclude_max=True)
     return Calibration(
-        name=draw(word),
+        name=draw(word.filter(str.strip)),
         created=draw(word),
         model=draw(
             some.builds(
@@ -119,7 +124,7 @@ def calibrations(draw: some.DrawFn) -> Calibration:
         verdict=draw(some.sampled_from([each.value for each in Word])),
         **draw(scored("members", "member_tokens")),
         **draw(scored("non_members", "non_member_tokens")),
-        non_member_groups=draw(some.integers(1, 10**6)),
+        non_member_groups=2,
         members_sha256=draw(digest),
         non_members_sha256=draw(digest),
         versions=draw(some.dictionaries(word, word, max_size=3)),
