@@ -1,4 +1,4 @@
-# make run    set up (first time only) and serve the page on this machine
+# make run    set up (first time only), serve the page on this machine, with a worker beside it
 # make test   set up what tests need and run them all
 # make bench  print speed and memory, measured side by side in one run
 # make simulate  try the statistics on made-up audits whose truth is known (minutes)
@@ -15,7 +15,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 run: $(VENV)/installed
 	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
 	@echo "Pretraining Audit: http://127.0.0.1:$(PORT)"
-	@exec $(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT)
+# Both in the background, as a shell hears of Ctrl-C and of its own end only while it waits. The worker ends with the
+# page, however that ends: should this shell be killed, it sees so by itself.
+	@$(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT) & page=$$!; \
+	  $(BIN)/python -m auditlib worker --beside $$page & worker=$$!; \
+	  trap 'kill $$page 2>/dev/null' INT TERM HUP; \
+	  wait $$page; ended=$$?; \
+	  kill $$page $$worker 2>/dev/null; wait; \
+	  exit $$(( ended > 128 ? 0 : ended ))
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch

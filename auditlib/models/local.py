@@ -73,9 +73,14 @@ class LocalModel:
         self.vocabulary_size = int(model.get_output_embeddings().weight.shape[0])
         self._window_tokens = window_tokens or min(_steady_length(model), self.context_length, LONGEST_WINDOW)
         kind = self.device.type
-        self._batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
+        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
         self._logit_rows = LOGIT_ROWS.get(kind, LOGIT_ROWS["cpu"])
         self.tokens_per_second: float | None = None  # of the last reading; None before the first
+
+    @property
+    def windowing(self) -> str:
+        """How texts are given to the model, as far as that decides their numbers: names rows of the cache."""
+        return f"window {self._window_tokens} overlap {WINDOW_OVERLAP:g}"
 
     @property
     def memory_bytes(self) -> int:
@@ -113,7 +118,7 @@ class LocalModel:
         lengths = [len(encoded[w.text].prefix_ids) + w.end - w.begin for w in windows]
         done, total = 0, sum(lengths)
         failed: list[AuditError] = []
-        for indices in batches_of(lengths, self._batch_tokens):
+        for indices in batches_of(lengths, self.batch_tokens):
             batch = [windows[i] for i in indices]
             for window, found in zip(batch, self._read(batch, encoded, top), strict=True):
                 collected[window.text].put(window, found)

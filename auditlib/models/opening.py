@@ -71,6 +71,17 @@ class ModelShelf:
         with self._touching:
             return dict(self._models)
 
+    def drop(self, request: ModelRequest) -> bool:
+        """Forgets a model; its memory is free when nobody reads with it any more. False where it was not there."""
+        with self._touching:
+            model = self._models.pop(request, None)
+        was_there = model is not None
+        del model
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        return was_there
+
     def _taken(self, request: ModelRequest) -> LocalModel | None:
         with self._touching:
             if request in self._models:

@@ -3,17 +3,30 @@
 from auditlib.store.artifacts import Artifact, Artifacts
 from auditlib.store.calibrations import Calibrations, StoredCalibration
 from auditlib.store.database import Store
-from auditlib.store.runs import Run, RunProgress, Runs, RunState
+from auditlib.store.runs import (
+    FINISHED,
+    UNFINISHED,
+    Run,
+    RunGoneError,
+    RunProgress,
+    Runs,
+    RunState,
+    UnfinishedRun,
+    unfinished_runs,
+)
 from auditlib.store.token_cache import CacheSize, TokenCache
 from auditlib.store.workspace import AddedFile, StoredDocument, Workspace
 
 __all__ = [
+    "FINISHED",
+    "UNFINISHED",
     "AddedFile",
     "Artifact",
     "Artifacts",
     "CacheSize",
     "Calibrations",
     "Run",
+    "RunGoneError",
     "RunProgress",
     "RunState",
     "Runs",
@@ -21,5 +34,7 @@ __all__ = [
     "StoredCalibration",
     "StoredDocument",
     "TokenCache",
+    "UnfinishedRun",
     "Workspace",
+    "unfinished_runs",
 ]

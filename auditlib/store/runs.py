@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -36,11 +36,17 @@ FINISHED = (RunState.DONE, RunState.FAILED, RunState.CANCELLED)
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is: in the stage by that name, `done` of `total`, in units of the stage's own."""
+    """How far a run is: in the stage by that name, `done` of `total`, in units of the stage's own.
+
+    per_second    how many units of late; None where that is not known
+    seconds_left  until the stage is done, at this rate; None likewise
+    """
 
     stage: str
     done: int
     total: int
+    per_second: float | None = None
+    seconds_left: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,15 @@ class Run:
         return max(0.0, (self.finished - self.started).total_seconds())
 
 
+class RunGoneError(AuditError):
+    """There is no run of that id, or none any more."""
+
+    def __init__(self) -> None:
+        super().__init__("That run is no longer there.", "Somebody deleted it; choose another.")
+
+
 class Runs:
-    """The runs of one workspace. Every method raises `AuditError` for a run that is not there."""
+    """The runs of one workspace. Every method raises `RunGoneError` for a run that is not there."""
 
     def __init__(self, store: Store, workspace: str = DEFAULT_NAME) -> None:
         self._store = store
@@ -144,7 +157,7 @@ class Runs:
     def report(self, run_id: str, progress: RunProgress) -> None:
         """Says how far the run is."""
         with self._store.writing() as session:
-            self._row(session, run_id).progress = [progress.stage, progress.done, progress.total]
+            self._row(session, run_id).progress = list(astuple(progress))
 
     def start(self, run_id: str, now: datetime) -> bool:
         """A worker takes the run, or takes it up again. False, and no change, where it has ended meanwhile."""
@@ -192,8 +205,24 @@ class Runs:
         query = select(RunRow).where(RunRow.id == run_id, RunRow.workspace == self._workspace)
         row = session.scalars(query.with_for_update() if lock else query).one_or_none()
         if row is None:
-            raise AuditError("That run is no longer there.", "Somebody deleted it; choose another.")
+            raise RunGoneError
         return row
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run of any workspace that is to be executed. `place` is its place among all runs, in the order they came."""
+
+    place: int
+    id: str
+    workspace: str
+
+
+def unfinished_runs(store: Store) -> list[UnfinishedRun]:
+    """Runs of all workspaces that are queued or running, in the order in which they came."""
+    query = select(RunRow.key, RunRow.id, RunRow.workspace).where(RunRow.state.in_(UNFINISHED)).order_by(RunRow.key)
+    with store.reading() as session:
+        return [UnfinishedRun(*row) for row in session.execute(query)]
 
 
 _COLUMNS = tuple(column.key for column in RunRow.__table__.columns if column.key != "key")
@@ -201,5 +230,5 @@ _COLUMNS = tuple(column.key for column in RunRow.__table__.columns if column.key
 
 def _run(row: RunRow) -> Run:
     columns = {name: getattr(row, name) for name in _COLUMNS}
-    progress = None if row.progress is None else RunProgress(str(row.progress[0]), *map(int, row.progress[1:]))
+    progress = None if row.progress is None else RunProgress(*row.progress)
     return Run(**columns | {"state": RunState(row.state), "progress": progress})

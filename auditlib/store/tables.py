@@ -129,7 +129,7 @@ class RunRow(Base):
     name: Mapped[str] = mapped_column(AnyText)
     state: Mapped[str]
     parameters: Mapped[dict[str, Any]] = mapped_column(Json)
-    progress: Mapped[list[str | int] | None] = mapped_column(Json)
+    progress: Mapped[list[Any] | None] = mapped_column(Json)
     seed: Mapped[int] = mapped_column(BigInteger)
     identities: Mapped[dict[str, Any]] = mapped_column(Json)
     versions: Mapped[dict[str, str]] = mapped_column(Json)

@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
 from auditlib.core import Document
-from auditlib.documents.snippets import SNIPPETS, WORDS, Cut, sample, tile, truncate, whole
-
-METHODS = {
-    "whole": "whole texts",
-    "sample": "a random sample of each",
-    "tile": "all of each, piece by piece",
-    "truncate": "the first words of each",
-}
-
-
-@dataclass(frozen=True)
-class Cutting:
-    """One way to cut: `method` is a key of METHODS; `count` and `seed` are of the random sample only."""
-
-    method: str = "whole"
-    count: int = SNIPPETS
-    words: int = WORDS
-    seed: int = 0
-
-    def cut(self, document: Document) -> Cut:
-        """The document's snippets."""
-        if self.method == "sample":
-            return sample(document, self.count, self.words, self.seed)
-        if self.method == "tile":
-            return tile(document, self.words)
-        return truncate(document, self.words) if self.method == "truncate" else whole(document)
+from auditlib.documents.cutting import METHODS, Cutting
+from auditlib.documents.snippets import SNIPPETS, WORDS, Cut
 
 
 def choose_cutting(key: str) -> Cutting:

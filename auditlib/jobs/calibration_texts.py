@@ -1,0 +1,96 @@
+"""What a calibration run is asked for, and where its texts come from: a run names its texts and does not copy them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from auditlib.audits.calibration import ALPHA
+from auditlib.audits.demo import demo_passages
+from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
+from auditlib.core import AuditError, Document, Label
+from auditlib.documents.cutting import METHODS, Cutting
+from auditlib.evidence.thresholds import Rule
+from auditlib.jobs.plain import from_plain
+from auditlib.models.request import ModelRequest
+from auditlib.scoring import DEFAULT_K, checked_k
+from auditlib.store import Store, StoredDocument, Workspace
+
+
+@dataclass(frozen=True)
+class ChosenDocument:
+    """A document of the workspace: `id` is its text's SHA-256; label and group are as they were when it was chosen."""
+
+    id: str
+    label: Label
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class CalibrationParameters:
+    """All that decides a calibration, so that the same parameters give the same numbers.
+
+    texts      "documents" of the workspace, or the "demo" that comes with the program
+    rule       how the threshold is chosen: "accuracy", or a false-positive rate
+    """
+
+    model: ModelRequest
+    texts: Literal["documents", "demo"] = "documents"
+    documents: tuple[ChosenDocument, ...] = ()
+    cutting: Cutting = field(default_factory=Cutting)
+    drop_shared: bool = True
+    k: float = DEFAULT_K
+    alpha: float = ALPHA
+    rule: Rule = "accuracy"
+    seed: int = 0
+
+
+def chosen(documents: Sequence[StoredDocument] | Sequence[Document]) -> tuple[ChosenDocument, ...]:
+    """The labelled ones among documents, as parameters name them."""
+    return tuple(
+        ChosenDocument(d.document_id if isinstance(d, StoredDocument) else d.id, d.label, d.group)
+        for d in documents
+        if d.label is not Label.UNKNOWN
+    )
+
+
+def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
+    """Parameters as a run keeps them, checked. Raises `AuditError` where they make no sense."""
+    try:
+        parameters = from_plain(CalibrationParameters, dict(plain))
+    except ValueError as error:
+        raise AuditError(f"These parameters make no sense: {error}.", "Start the run anew from its page.") from error
+    checked_k(parameters.k)
+    if not 0 < parameters.alpha < 1:
+        raise AuditError(f"Alpha is a share between 0 and 1, not {parameters.alpha:g}.", "The usual choice is 0.05.")
+    if parameters.rule != "accuracy" and not 0 < parameters.rule < 1:
+        raise AuditError(
+            f"A false-positive rate is a share between 0 and 1, not {parameters.rule:g}.", "Take 0.05 or 0.01."
+        )
+    if parameters.cutting.method not in METHODS:
+        raise AuditError(
+            f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."
+        )
+    if parameters.texts == "documents" and not parameters.documents:
+        raise AuditError("No document was chosen.", "Mark documents as members and non-members first.")
+    return parameters
+
+
+def calibration_sets(parameters: CalibrationParameters, store: Store, workspace: str) -> LabelledSets:
+    """The two sets. Raises `AuditError` where a document was deleted or changed since it was chosen."""
+    documents = demo_passages() if parameters.texts == "demo" else _documents(parameters, Workspace(store, workspace))
+    cuts = [parameters.cutting.cut(document) for document in told_apart(documents)]
+    return labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
+
+
+def _documents(parameters: CalibrationParameters, workspace: Workspace) -> list[Document]:
+    keys = {stored.document_id: stored.key for stored in workspace.documents()}
+    gone = [one for one in parameters.documents if one.id not in keys]
+    if gone:
+        those = "A document" if len(gone) == 1 else f"{len(gone):,} documents"
+        raise AuditError(
+            f"{those} of this run can no longer be found: deleted, or cleaned in another way since.",
+            "Bring the file again as it was, or start a run on the documents that are there.",
+        )
+    return [replace(workspace.open(keys[one.id]), label=one.label, group=one.group) for one in parameters.documents]

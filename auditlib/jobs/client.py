@@ -1,0 +1,149 @@
+"""What page and command line have of the worker and its runs. Imports neither torch nor DBOS: it starts at once.
+
+A run is a row in the store: whoever starts one writes the row, and the worker finds it. So runs can be started,
+cancelled and looked at whether or not a worker is there, and a page that is killed leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from auditlib.core import AuditError, ModelIdentity, Settings
+from auditlib.jobs.asking import ask
+from auditlib.jobs.executing import kept_notes
+from auditlib.jobs.kinds import kind_of
+from auditlib.jobs.plain import to_plain
+from auditlib.jobs.remote_model import RemoteModel
+from auditlib.jobs.wire import request_from_wire, request_to_wire
+from auditlib.models.request import ModelRequest
+from auditlib.store import Artifacts, Run, Runs, RunState, Store
+from auditlib.store.workspace import DEFAULT_NAME
+
+STATE_SECONDS = 3.0  # a worker that is there answers this in milliseconds
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in the worker's memory."""
+
+    request: ModelRequest
+    identity: ModelIdentity
+    device: str
+    memory_bytes: int
+    context_length: int
+    tokens_per_second: float | None
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """Whether a worker is there, and what it holds.
+
+    said    a sentence for people: what is wrong and what to do where none is there
+    run_id  of the run at work; None where it has nothing to do
+    """
+
+    is_there: bool
+    said: str
+    version: str = ""
+    run_id: str | None = None
+    models: tuple[LoadedModel, ...] = ()
+
+
+class JobClient:
+    """The runs of one workspace, and the worker's models. Methods raise `AuditError` for what a person can mend."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        workspace: str = DEFAULT_NAME,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._runs = Runs(store, workspace)
+        self._now = now
+
+    def start(self, kind: str, name: str, parameters: object, who: str = "") -> Run:
+        """A new run, queued. `parameters` are the kind's own dataclass, or the plain values that a run keeps."""
+        plain: dict[str, Any] = to_plain(parameters)
+        known = kind_of(kind)
+        known.check(plain)
+        return self._runs.add(kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now())
+
+    def duplicate(self, run_id: str, changes: Mapping[str, Any], name: str, who: str = "") -> Run:
+        """A new run like an old one but for `changes` of its parameters."""
+        old = self._runs.open(run_id)
+        return self.start(old.kind, name, old.parameters | to_plain(dict(changes)), who)
+
+    def cancel(self, run_id: str) -> bool:
+        """Ends a run; the worker stops at its next batch. False where it has ended already."""
+        return self._runs.end(run_id, RunState.CANCELLED, self._now())
+
+    def resume(self, run_id: str) -> bool:
+        """Lets a run go on that failed or was cancelled; nothing it has read is read again. False in other states."""
+        return self._runs.queue_again(run_id)
+
+    def delete(self, run_id: str) -> bool:
+        """Forgets a run that has ended, and its files. False while it has not."""
+        return self._runs.delete(run_id)
+
+    def rename(self, run_id: str, name: str) -> None:
+        """Calls a run `name`."""
+        self._runs.rename(run_id, name)
+
+    def runs(self) -> list[Run]:
+        """All runs, newest first."""
+        return self._runs.all()
+
+    def run(self, run_id: str) -> Run:
+        """One run as it is now."""
+        return self._runs.open(run_id)
+
+    def notes(self, run_id: str) -> list[str]:
+        """What a run told on its way, such as that a damaged row of the cache was read again."""
+        return kept_notes(Artifacts(self._store), run_id)
+
+    def worker_state(self) -> WorkerState:
+        """Whether a worker is there, and its models. Takes milliseconds; at most some seconds where it hangs."""
+        try:
+            value = self._answer({"what": "state"}, STATE_SECONDS)
+        except AuditError as error:
+            return WorkerState(False, str(error))
+        models = tuple(
+            LoadedModel(
+                request_from_wire(one["request"]),
+                ModelIdentity(**one["identity"]),
+                one["device"],
+                one["memory_bytes"],
+                one["context_length"],
+                one["tokens_per_second"],
+            )
+            for one in value["models"]
+        )
+        return WorkerState(True, "The worker is running.", value["version"], value["run"], models)
+
+    def model(self, request: ModelRequest) -> RemoteModel:
+        """A model in the worker, loaded first if need be."""
+        facts = self._answer({"what": "model", "request": request_to_wire(request)})
+        return RemoteModel(self._ask, request, facts)
+
+    def unload(self, request: ModelRequest) -> bool:
+        """Frees a model's memory. False where it was not loaded."""
+        return bool(self._answer({"what": "unload", "request": request_to_wire(request)}))
+
+    def devices(self) -> dict[str, list[str]]:
+        """The worker's devices, the best first, each with its data types, the one to take by default first."""
+        found: dict[str, list[str]] = self._answer({"what": "devices"})
+        return found
+
+    def _ask(self, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        return ask(self._settings.home_folder, question)
+
+    def _answer(self, question: dict[str, Any], silence_seconds: float | None = None) -> Any:
+        home = self._settings.home_folder
+        lines = ask(home, question) if silence_seconds is None else ask(home, question, silence_seconds)
+        return [line["answer"] for line in lines if "answer" in line][-1]
