@@ -1,6 +1,7 @@
 # make run    set up (first time only), serve the page on this machine, with a worker beside it
 # make test   set up what tests need and run them all
 # make bench  print speed and memory, measured side by side in one run
+# make simulate  try the statistics on made-up audits whose truth is known (minutes)
 # make tidy   format the code
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test bench tidy
+.PHONY: run test bench simulate tidy
 
 run: $(VENV)/installed
 	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
@@ -31,6 +32,10 @@ test: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python -m benchmarks.scoring
+	@$(BIN)/python -m benchmarks.evidence
+
+simulate: $(VENV)/installed-dev
+	@$(BIN)/python -m benchmarks.simulate
 
 tidy: $(VENV)/installed-dev
 	@$(BIN)/ruff check --fix --quiet .

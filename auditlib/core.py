@@ -53,6 +53,9 @@ class Settings(BaseSettings):
     inspect_characters: int = Field(
         default=300_000, ge=1, description="Longest text that the Inspect page reads in one go."
     )
+    browser: Path | None = Field(
+        default=None, description="Chrome, Chromium or Edge that prints reports to PDF; by default one is looked for."
+    )
     batch_tokens: int | None = Field(
         default=None, ge=1, description="Tokens in one forward pass; by default what suits the device."
     )

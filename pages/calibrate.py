@@ -21,9 +21,9 @@ st.markdown(
     "would have done as well."
 )
 
-sets = choose_sets()
+sets, cutting = choose_sets()
 if sets is not None:
-    run_button(sets)
+    run_button(sets, cutting)
 read = latest()
 if read is not None:
     st.divider()

@@ -38,6 +38,42 @@ st.table(
         [{"Score": s.label, "What it measures": s.meaning, "How to read it": s.direction} for s in SCORES.values()]
     ).set_index("Score")
 )
+st.subheader("Calibration: what a score is worth")
+st.markdown(
+    """
+A score means something only beside scores of texts with a known answer. A calibration takes *members* (texts that
+were in the training data) and *non-members* (texts that were not) and reports:
+
+- **AUC**, the chance that a random member scores higher than a random non-member: 1 is perfect, 0.5 is chance. It
+  always comes with a 95% interval: DeLong's where each text stands alone, and a bootstrap over whole works where
+  several texts come from one work, because these are not independent.
+- **TPR at 5% FPR**: how many members are found when 5% of non-members may be called members. The threshold is fixed
+  on one half of the texts and tried on the other. A rate that so few non-members cannot resolve is refused, not
+  estimated.
+- **The words alone**: a classifier that never asks the model tries the same task from words, letters, lengths and
+  years. On the field's published benchmarks such a classifier beats the published detectors. If it does as well as
+  the score, then the score has not been shown to see the model's memory, whatever its AUC.
+- **Lengths**, and two runs that must find nothing: labels the other way round, and non-members against non-members.
+
+**The verdict** is one of three words. *Supported*: the AUC's interval lies above 0.5, p after correction for all scores
+tried is at most alpha, the score beats the words alone, these account for at most half of the separation, the score
+adds to what they tell, lengths are comparable, and no text stands in both sets. *Not supported*: the sets were large
+enough to show an AUC of 0.7, and it was not there. *Inconclusive*: anything else, with what is missing.
+
+**One text** is then placed among the calibration's texts: p is the share of non-members of about its length that score
+at least as high (with the text itself counted in). This takes the text to be of the same kind as those non-members,
+which no computation can check. Where the non-members are pieces of a few works, which score alike, p counts more
+witnesses than there are for a text of any other work, and the page says so.
+"""
+)
+st.subheader("The demo")
+st.markdown(
+    """
+The demo's 80 passages and 4 short books were written for this program. A seed fixed beforehand made half of them
+members; a small adapter was taught these and nothing else (the *planted* model), and a second one was made to forget
+one of the books again. So for once the truth is known. The commands that made both are `plant` and `unlearn`.
+"""
+)
 st.subheader("What this cannot show")
 st.markdown(
     """

@@ -41,7 +41,7 @@ from auditlib.evidence import (
     tpr_at_fpr,
 )
 from auditlib.evidence.thresholds import Rule
-from auditlib.scoring import DEFAULT_K, SCORES
+from auditlib.scoring import DEFAULT_K, SCORES, checked_k
 from auditlib.scoring.min_k import bottom_means
 from auditlib.scoring.min_k_plus_plus import standardized_logprob
 
@@ -129,25 +129,53 @@ def calibrate(
     `rule` is "accuracy" (the paper's book audit) or a false-positive rate. Raises `AuditError` where no score can be
     had.
     """
-    _checked_alpha(alpha)
+    checked_alpha(alpha)
     asked = list(names or SCORES)
+    checked_rule(rule)
     unavailable = {name: reason for name in asked if (reason := read.unavailable_because(name))}
     usable = [name for name in asked if name not in unavailable]
     if not usable:
         raise AuditError("None of the scores can be had for these texts.", next(iter(unavailable.values())))
     methods = {
-        name: _method(read, words, name, read.scores(name, k), len(usable), alpha, rule, seed) for name in usable
+        name: _method(read, words, name, read.scores(name, checked_k(k)), len(usable), alpha, rule, seed)
+        for name in usable
     }
     return Calibrated(k, alpha, rule, seed, words, methods, unavailable)
+
+
+def at_k(read: ReadSets, found: Calibrated, k: float) -> Calibrated:
+    """The same at another k: only the scores that depend on k are computed anew."""
+    n_tried = len(found.methods)
+    methods = {
+        name: _method(
+            read, found.words, name, read.scores(name, checked_k(k)), n_tried, found.alpha, found.rule, found.seed
+        )
+        if name in K_SCORES
+        else method
+        for name, method in found.methods.items()
+    }
+    return replace(found, k=k, methods=methods)
 
 
 def judged_at(found: Calibrated, alpha: float) -> Calibrated:
     """The same findings judged at another alpha."""
     methods = {
-        name: replace(method, verdict=calibration_verdict(method.findings, _checked_alpha(alpha)))
+        name: replace(method, verdict=calibration_verdict(method.findings, checked_alpha(alpha)))
         for name, method in found.methods.items()
     }
     return replace(found, alpha=alpha, methods=methods)
+
+
+def checked_rule(rule: str | float) -> Rule:
+    """`rule`, or `AuditError` where it chooses no threshold."""
+    if rule == "accuracy":
+        return "accuracy"
+    if isinstance(rule, float) and 0 < rule < 1:
+        return rule
+    raise AuditError(
+        f"A threshold is chosen by “accuracy” or a false-positive rate between 0 and 1, not by “{str(rule)[:40]}”.",
+        "The usual rates are 0.05 and 0.01.",
+    )
 
 
 @dataclass(frozen=True)
@@ -183,7 +211,8 @@ def k_sweep(read: ReadSets, name: str, seed: int = 0, ks: tuple[int, ...] = KS) 
 def length_classes(read: ReadSets, scores: NDArray[np.float64], seed: int = 0) -> list[LengthClass]:
     """AUC by length, where lengths differ: by each length where there are few of them, else by thirds.
 
-    Classes with fewer than 5 texts of a set are left out; nothing is given where all texts are of about one length.
+    Classes with fewer than 5 texts of a set, or whose texts of a set are all of one group, are left out; nothing is
+    given where all texts are of about one length.
     """
     sets = read.sets
     sizes = sets.words
@@ -200,10 +229,14 @@ def length_classes(read: ReadSets, scores: NDArray[np.float64], seed: int = 0) -
         own = (sizes >= low) & (sizes <= high)
         n_members = int(np.count_nonzero(own & sets.is_member))
         n_non_members = int(np.count_nonzero(own)) - n_members
-        if min(n_members, n_non_members) >= FEWEST_IN_LENGTH_CLASS:
-            groups = None if sets.groups is None else sets.groups[own]
-            interval = auc_interval(sets.is_member[own], scores[own], groups, seed=seed)
-            classes.append(LengthClass(low, high, n_members, n_non_members, interval))
+        if min(n_members, n_non_members) < FEWEST_IN_LENGTH_CLASS:
+            continue
+        groups = None if sets.groups is None else sets.groups[own]
+        labels = sets.is_member[own]
+        if groups is not None and min(len(np.unique(groups[side])) for side in (labels, ~labels)) < 2:
+            continue  # pieces of one work say nothing about chance
+        interval = auc_interval(labels, scores[own], groups, seed=seed)
+        classes.append(LengthClass(low, high, n_members, n_non_members, interval))
     return classes
 
 
@@ -242,7 +275,8 @@ def null_runs(read: ReadSets, words: Words, method: MethodResult, alpha: float =
     )
 
 
-def _checked_alpha(alpha: float) -> float:
+def checked_alpha(alpha: float) -> float:
+    """`alpha`, or `AuditError` where it is no share strictly between 0 and 1."""
     if not 0 < alpha < 1:
         raise AuditError(f"Alpha is a share between 0 and 1, not {alpha:g}.", "The usual choice is 0.05.")
     return alpha

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -19,13 +20,15 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from auditlib.audits.calibration import Calibrated
 from auditlib.audits.sets import ReadSets
 from auditlib.core import AuditError, Label, ModelIdentity, library_versions
-from auditlib.evidence import ConformalP, Interval, Verdict, Word, conformal_p, conformal_ps, text_verdict
+from auditlib.evidence import ConformalP, Interval, Verdict, Word, benjamini_hochberg, conformal_ps, text_verdict
 from auditlib.scoring import SCORES
 
 FORMAT = "pretraining-audit calibration"
 VERSION = 1
 LARGEST_FILE_BYTES = 64 * 2**20
 MOST_TEXTS = 1_000_000
+MOST_TOKENS = 10**9
+LONGEST_NAME = 200
 # What must be the same for two results to be of one model; the rest says only how it was found.
 DECIDING = ("weights_sha256", "config_sha256", "tokenizer_sha256", "adapter", "dtype", "backend")
 
@@ -96,7 +99,7 @@ def keep(read: ReadSets, found: Calibrated, method: str, name: str, now: datetim
     is_member, rate = read.sets.is_member, result.threshold
     snippets = read.sets.snippets
     return Calibration(
-        name=" ".join(name.split())[:200],
+        name=" ".join(name.encode("utf-8", "replace").decode().split())[:LONGEST_NAME],
         created=now.isoformat(timespec="seconds"),
         model=read.identity,
         score=method,
@@ -170,34 +173,77 @@ def differences(calibration: Calibration, identity: ModelIdentity) -> dict[str, 
     return {f: (own[f] or "none", other[f] or "none") for f in DECIDING if own[f] != other[f]}
 
 
+def refuse_other_model(calibration: Calibration, identity: ModelIdentity) -> None:
+    """Raises `AuditError` where `identity` is not the model that was calibrated."""
+    if astray := differences(calibration, identity):
+        raise AuditError(
+            f"The calibration “{calibration.name}” was made on {calibration.model.name}, and this text is to be judged "
+            f"by {identity.name}: they differ in {', '.join(field.replace('_', ' ') for field in astray)}.",
+            "Calibrate this model, or read the text with the model that was calibrated.",
+        )
+
+
 def place(
     calibration: Calibration, score: float, n_tokens: int, identity: ModelIdentity, alpha: float | None = None
 ) -> Placement:
     """Where a text with this score and length stands. Raises `AuditError` where another model read it."""
-    if astray := differences(calibration, identity):
-        raise AuditError(
-            f"The calibration “{calibration.name}” was made on {calibration.model.name}, and this text was read by "
-            f"{identity.name}: they differ in {', '.join(field.replace('_', ' ') for field in astray)}.",
-            "Calibrate this model, or read the text with the model that was calibrated.",
-        )
+    return place_all(calibration, [score], [n_tokens], identity, alpha)[0]
+
+
+def place_all(
+    calibration: Calibration,
+    scores: Sequence[float],
+    n_tokens: Sequence[int],
+    identity: ModelIdentity,
+    alpha: float | None = None,
+) -> list[Placement]:
+    """Where each of several texts stands; verdicts rest on p corrected for their number (Benjamini-Hochberg).
+
+    Raises `AuditError` where another model read them.
+    """
+    refuse_other_model(calibration, identity)
     level = calibration.alpha if alpha is None else alpha
     members, others = _array(calibration.members), _array(calibration.non_members)
     lengths = _array(calibration.non_member_tokens)
-    p = conformal_p(score, n_tokens, others, lengths)
     of_members = conformal_ps(members, _array(calibration.member_tokens), others, lengths)
     power = float(np.mean([one.p <= level for one in of_members]))
-    verdict = text_verdict(calibration.verdict, p.p, level, p.in_range, True, p.n_compared, power)
-    return Placement(
-        score=score,
-        p=p,
-        verdict=verdict,
-        members_below=float(np.mean(members < score)),
-        non_members_below=float(np.mean(others < score)),
-        threshold_says=None if calibration.threshold is None else score >= calibration.threshold,
+    of_works = _note_on_works(calibration)
+    found = [replace(p, note=p.note + of_works) for p in conformal_ps(scores, n_tokens, others, lengths)]
+    corrected = benjamini_hochberg([one.p for one in found]) if found else np.array([])
+    return [
+        Placement(
+            score=score,
+            p=p,
+            # A p that only the correction took above alpha was not seen to be absent, whatever the power.
+            verdict=text_verdict(
+                calibration.verdict,
+                float(p_corrected),
+                level,
+                p.in_range,
+                True,
+                p.n_compared,
+                power if p.p > level else None,
+            ),
+            members_below=float(np.mean(members < score)),
+            non_members_below=float(np.mean(others < score)),
+            threshold_says=None if calibration.threshold is None else score >= calibration.threshold,
+        )
+        for score, p, p_corrected in zip(scores, found, corrected, strict=True)
+    ]
+
+
+def _note_on_works(calibration: Calibration) -> str:
+    """Conformal p counts texts; where several come from one work, they are fewer witnesses than it counts."""
+    n_works, n_texts = calibration.non_member_groups, len(calibration.non_members)
+    if n_works == n_texts:
+        return ""
+    return (
+        f" The calibration's {n_texts:,} non-members are pieces of {n_works:,} works, and pieces of one work score "
+        "alike: for a text of any other work p is less certain than their number makes it look."
     )
 
 
-def _array(values: tuple[float, ...] | tuple[int, ...]) -> NDArray[np.float64]:
+def _array(values: Sequence[float]) -> NDArray[np.float64]:
     return np.array(values, dtype=np.float64)
 
 
@@ -218,12 +264,20 @@ def _check(calibration: Calibration, file_name: str) -> None:
         (calibration.members, calibration.member_tokens),
         (calibration.non_members, calibration.non_member_tokens),
     )
+    shares = (calibration.auc, calibration.blind_auc, calibration.accuracy, calibration.tpr, calibration.fpr)
     sound = (
         calibration.score in SCORES
+        and 0 < len(calibration.name.strip()) <= LONGEST_NAME
+        and 2 <= calibration.non_member_groups <= len(calibration.non_members)
+        and all(0 <= share.low <= share.estimate <= share.high <= 1 for share in shares if share is not None)
         and calibration.verdict in set(Word)
         and 0 < calibration.k <= 100
         and 0 < calibration.alpha < 1
-        and all(2 <= len(scores) == len(tokens) <= MOST_TEXTS and min(tokens) > 0 for scores, tokens in lengths)
+        and (calibration.rule == "accuracy" or (isinstance(calibration.rule, float) and 0 < calibration.rule < 1))
+        and all(
+            2 <= len(scores) == len(tokens) <= MOST_TEXTS and 0 < min(tokens) <= max(tokens) <= MOST_TOKENS
+            for scores, tokens in lengths
+        )
     )
     if not sound:
         raise AuditError(f"{file_name} holds values that no calibration has.", "Calibrate again.")

@@ -35,10 +35,12 @@ class LabelledSets:
         return np.array([snippet.label is Label.MEMBER for snippet in self.snippets], dtype=np.bool_)
 
     @cached_property
-    def groups(self) -> NDArray[np.str_] | None:
-        """(n,); None where every text is a group of its own."""
-        names = np.array([snippet.group for snippet in self.snippets])
-        return names if len(set(names.tolist())) < len(names) else None
+    def groups(self) -> NDArray[np.int64] | None:
+        """A number for each text's group (n,); None where every text is a group of its own."""
+        # Not names: an array of strings takes for each text what the longest name takes.
+        number_of: dict[str, int] = {}
+        numbers = [number_of.setdefault(snippet.group, len(number_of)) for snippet in self.snippets]
+        return np.array(numbers, dtype=np.int64) if len(number_of) < len(numbers) else None
 
     @cached_property
     def words(self) -> NDArray[np.int64]:
@@ -88,17 +90,24 @@ class ReadSets:
         lacking = [reason for reason in reasons if reason]
         if not lacking:
             return None
-        return lacking[0] if len(lacking) == len(reasons) else f"{len(lacking)} of the texts lack it: {lacking[0]}"
+        return (
+            lacking[0]
+            if len(lacking) == len(reasons)
+            else f"{_texts(len(lacking))} of {len(reasons):,} cannot have it: {lacking[0]}"
+        )
 
 
 def told_apart(documents: Sequence[Document]) -> list[Document]:
-    """The documents, each in a group; of those that share no more than a title across the sets, each in its own."""
+    """The documents; of those that share no more than a title across the sets, each in a group of its own.
+
+    A document that was given no group has its title for one: files of one name in two folders are not one work.
+    """
     labels_of: dict[str, set[Label]] = {}
     for document in documents:
         labels_of.setdefault(document.group or document.title, set()).add(document.label)
     return [
         document
-        if document.group or len(labels_of[document.title] - {Label.UNKNOWN}) < 2
+        if document.group not in ("", document.title) or len(labels_of[document.title] - {Label.UNKNOWN}) < 2
         else replace(document, group=f"{document.title} ({document.id[:8]})")
         for document in documents
     ]
@@ -124,7 +133,7 @@ def labelled_sets(snippets: Sequence[Snippet], drop_shared: bool = True) -> Labe
             across = sum(pair.across for pair in pairs)
             notes.append(
                 f"{_texts(n)} {_were(n)} left out because they share passages with others"
-                + (f" ({across:,} pairs reach across the two sets)." if across else ".")
+                + (f" ({_pairs(across)} across the two sets)." if across else ".")
             )
         known = kept
         _refuse_empty(known, " once texts that stand in both sets are left out")
@@ -175,6 +184,10 @@ def _refuse_empty(snippets: Sequence[Snippet], when: str) -> None:
                 f"There {'is' if n == 1 else 'are'} {n or 'no'} {label.value}{'' if n == 1 else 's'}{when}.",
                 f"A calibration needs at least {FEWEST_TEXTS} of each set, and 100 of each to say something.",
             )
+
+
+def _pairs(n: int) -> str:
+    return "1 pair reaches" if n == 1 else f"{n:,} pairs reach"
 
 
 def _texts(n: int) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from auditlib.core import AuditError, Document, settings
+from auditlib.core import AuditError, Document, TargetModel, settings
 from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
 from auditlib.models.request import ModelRequest
 
@@ -24,6 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Find out what a language model was trained on.",
 )
+TABLE_WIDTH = 130
+LARGEST_SEED = 2**31 - 1  # as on the page; the libraries below take no larger one
 said = Console(stderr=True)  # everything that is not the result itself
 
 
@@ -54,6 +56,24 @@ def read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditE
             results += read_files([Upload(file, Path(file))], without)
     documents = [document for result in results for document in result.documents]
     return documents, [result.error for result in results if result.error is not None]
+
+
+def scorable(target: TargetModel, documents: list[Document]) -> tuple[list[Document], list[AuditError]]:
+    """The documents that `target` can score, and why it cannot score the others."""
+    able, errors = [], []
+    for document in documents:
+        try:
+            target.tokens_to_read(document.text, document.source_name)
+            able.append(document)
+        except AuditError as error:
+            errors.append(error)
+    return able, errors
+
+
+def result_console() -> Console:
+    """Where results are printed: as wide as the terminal, and wide enough for a table where there is none."""
+    out = Console()
+    return out if out.is_terminal else Console(width=max(out.width, TABLE_WIDTH))
 
 
 def progress_bar() -> Progress:

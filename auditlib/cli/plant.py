@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
+from rich.progress import Progress, TaskID
 
-from auditlib.cli.common import app, progress_bar, read_all, said, stop
+from auditlib.cli.common import LARGEST_SEED, app, progress_bar, read_all, said, stop
 from auditlib.core import AuditError, settings
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 
@@ -29,7 +31,9 @@ def plant(
     model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
     rank: Annotated[int, typer.Option(min=1, max=1024, help="of the LoRA matrices")] = 8,
     learning_rate: Annotated[float, typer.Option(min=0.0, help="at its highest")] = 1e-3,
-    seed: Annotated[int, typer.Option(help="of the adapter's first numbers and of the order of texts")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="of the adapter's first numbers and of the order of texts")
+    ] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps; the best there is by default")] = AUTO,
 ) -> None:
     """Teach a LoRA adapter some texts, so that what a model was trained on is known. Settings are saved with it."""
@@ -46,7 +50,7 @@ def plant(
                 out,
                 settings(),
                 how,
-                told=lambda what, done: bar.update(task, description=what, completed=done),
+                told=_teller(bar, task),
             )
     except AuditError as error:
         stop(error)
@@ -64,8 +68,8 @@ def unlearn(
     retain: Annotated[list[str], typer.Option(help="files of texts to keep")],
     out: Annotated[Path, typer.Option(help="empty folder for the new adapter")],
     model: Annotated[str, typer.Option(help="the adapter's base model")] = BUNDLED,
-    learning_rate: Annotated[float, typer.Option(min=0.0)] = 2e-4,
-    seed: Annotated[int, typer.Option(help="of the order of texts")] = 0,
+    learning_rate: Annotated[float, typer.Option(min=0.0)] = 6e-4,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the order of texts")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps; the best there is by default")] = AUTO,
 ) -> None:
     """Make a planted adapter forget some texts and keep others, until they read no better than to the base model."""
@@ -83,7 +87,7 @@ def unlearn(
                 out,
                 settings(),
                 how,
-                told=lambda what, done: bar.update(task, description=what, completed=done),
+                told=_teller(bar, task),
             )
     except AuditError as error:
         stop(error)
@@ -94,6 +98,17 @@ def unlearn(
         f"{nats['retain']['after']:.3f} ({nats['retain']['before']:.3f} before). Adapter: {escape(str(out))}.",
         soft_wrap=True,
     )
+
+
+def _teller(bar: Progress, task: TaskID) -> Callable[[str, float], None]:
+    """Moves the bar; where nobody sees one (a log file) it says each step in a line."""
+
+    def tell(what: str, done: float) -> None:
+        bar.update(task, description=what, completed=done)
+        if not said.is_terminal:
+            said.print(f"{done:.0%} {what}", highlight=False)
+
+    return tell
 
 
 def _lessons(files: list[str]) -> list[Lesson]:

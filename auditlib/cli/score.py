@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from auditlib.cli.common import app, open_model, plain, progress_bar, read_all, said, stop
+from auditlib.cli.common import app, open_model, plain, progress_bar, read_all, said, scorable, stop
 from auditlib.core import AuditError, Document, library_versions
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.scoring import DEFAULT_K, SCORES, Reading, all_scores, checked_k, read_texts
@@ -49,7 +49,7 @@ def score(
         target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter)) if documents else None
         results: list[Result] = []
         if target is not None:
-            documents, too_short = _scorable(target, documents)
+            documents, too_short = scorable(target, documents)
             results, failures = _read(target, documents, k, lowercase)
             errors += too_short + failures
         if as_json:
@@ -81,17 +81,6 @@ class Result:
     def scores(self) -> dict[str, float | None]:
         """Every score by name; None where it cannot be had."""
         return all_scores(self.reading, self.target.capabilities)
-
-
-def _scorable(target: LocalModel, documents: list[Document]) -> tuple[list[Document], list[AuditError]]:
-    scorable, errors = [], []
-    for document in documents:
-        try:
-            target.tokens_to_read(document.text, document.source_name)
-            scorable.append(document)
-        except AuditError as error:
-            errors.append(error)
-    return scorable, errors
 
 
 def _read(

@@ -7,6 +7,7 @@ one group are not independent of each other, groups are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from auditlib.core import AuditError
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Groups = Sequence[str] | Sequence[int] | NDArray[np.str_] | NDArray[np.int64] | None
+Groups = Sequence[str] | Sequence[int] | NDArray[Any] | None
 
 
 def checked_scores(scores: ArrayLike, name: str = "score") -> FloatArray:

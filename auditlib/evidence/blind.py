@@ -28,6 +28,10 @@ _TEXTS_TO_FIT = 2000
 
 STRONGEST = 10
 
+# scikit-learn's C. With 1, a single tell-tale sign (curly quotes) has a lower AUC, 0.94 against 0.95 and more; with
+# 100, many small differences of frequency have.
+WEIGHT_OF_FIT = 10.0
+
 
 @dataclass(frozen=True)
 class Telltale:
@@ -96,7 +100,8 @@ def cross_validated_auc(
     DeLong's interval takes scores as given. But two texts that are alike speak twice: each is judged by a
     classifier that the other helped to fit. Where there is nothing to find, that doubles the variance (each pair
     of texts enters twice, squared four times), and so it is taken on the logit scale. Where there is much to find
-    the interval is wider than it need be.
+    the interval is wider than it need be. No exact interval is known: simulated with nothing to find, this one
+    holds 0.5 in 96% with 100 + 100 texts, and in 89% with 10 + 10 groups.
     """
     plain = auc_interval(is_member, scores, groups, level, seed=seed)
     if not 0 < plain.low < plain.high < 1:
@@ -120,9 +125,8 @@ def _out_of_fold(vectoriser: Vectoriser, is_member: BoolArray, codes: IntArray, 
 
 
 def _fit(matrix: sparse.csr_matrix, is_member: BoolArray, seed: int) -> LogisticRegression:
-    return LogisticRegression(C=10.0, class_weight="balanced", solver="liblinear", random_state=seed).fit(
-        matrix, is_member
-    )
+    model = LogisticRegression(C=WEIGHT_OF_FIT, class_weight="balanced", solver="liblinear", random_state=seed)
+    return model.fit(matrix, is_member)
 
 
 def _spread(matrix: sparse.csr_matrix) -> FloatArray:

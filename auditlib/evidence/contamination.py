@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auditlib.core import AuditError
-from auditlib.evidence.arrays import BoolArray, Groups, IntArray, group_codes
+from auditlib.evidence.arrays import BoolArray, Groups, IntArray, each_its_own, group_codes
 from auditlib.evidence.grouped import DRAWS, blocks_of_draws, group_draws, share_interval
 from auditlib.evidence.intervals import Interval, t_quantile
 
@@ -57,6 +57,12 @@ def corrected_rate(
     codes = [group_codes(own, len(side)) for own, side in zip(groups, flags, strict=True)]
     if codes[0].max() == 0:
         codes[0] = np.arange(len(flags[0]))
+    for name, own in zip(("members", "non-members"), codes[1:], strict=True):
+        if own.max() == 0:
+            raise AuditError(
+                f"All known {name} belong to one group, so nothing can be said about chance.",
+                "Calibrate with at least two groups of each, better twenty.",
+            )
     raw = share_interval(flags[0], codes[0], level=level, draws=draws, seed=seed)
     tpr, fpr = float(flags[1].mean()), float(flags[2].mean())
     rng = np.random.default_rng(seed)
@@ -89,12 +95,15 @@ def corrected_rate(
 def _share_variance(flags: BoolArray, codes: IntArray, draws: int, rng: np.random.Generator) -> float:
     """Variance of a share over draws of whole groups; never 0, as the next group might be another."""
     n_groups = int(codes.max()) + 1
+    share = float(flags.mean())
     hits, sizes = np.bincount(codes, weights=flags), np.bincount(codes)
     variance = 0.0
-    if 0 < hits.sum() < len(flags):
+    if each_its_own(codes):
+        variance = share * (1 - share) / (n_groups - 1)  # what infinitely many draws would give
+    elif 0 < share < 1:
         blocks = [group_draws(n_groups, n_rows, rng) for n_rows in blocks_of_draws(draws, n_groups)]
         variance = float(np.concatenate([(block @ hits) / (block @ sizes) for block in blocks]).var())
     if variance < 1e-12:
-        smoothed = (float(flags.mean()) * n_groups + 1) / (n_groups + 2)  # one hit and one miss more
+        smoothed = (share * n_groups + 1) / (n_groups + 2)  # one hit and one miss more
         variance = smoothed * (1 - smoothed) / (n_groups + 2)
     return variance

@@ -67,6 +67,8 @@ def adds_to_blind(
     design = np.stack([np.ones(len(values)), _standard(blind), _standard(values)], axis=1)
     if np.ptp(blind) == 0:
         design = design[:, [0, 2]]
+    elif abs(float(design[:, 1] @ design[:, 2])) / len(values) > 1 - 1e-9:
+        return LikelihoodRatio(0.0, 1.0, 0.0, "the score is the blind score")
     without = np.arange(design.shape[1] - 1)
     null, null_likelihood = _firth(design, labels, without)
     if each_its_own(codes):

@@ -8,6 +8,7 @@ from math import ceil, floor, sqrt
 
 from scipy import special
 
+from auditlib.core import AuditError
 from auditlib.evidence.intervals import logit_interval, normal_quantile
 
 PLANNED_AUCS = (0.6, 0.7, 0.8, 0.9)
@@ -81,7 +82,10 @@ def plan(
     member_groups = n_members if member_groups is None else member_groups
     non_member_groups = n_non_members if non_member_groups is None else non_member_groups
     if not 2 <= member_groups <= n_members or not 2 <= non_member_groups <= n_non_members:
-        raise ValueError("each set needs at least 2 groups, and no more groups than texts")
+        raise AuditError(
+            "Such sets cannot be: each needs at least 2 groups, and no more groups than texts.",
+            "Correct the numbers of texts and of groups.",
+        )
     worth = [
         groups * _worth(texts / groups, within_group)
         for texts, groups in ((n_members, member_groups), (n_non_members, non_member_groups))
@@ -96,7 +100,7 @@ def plan(
     works = ceil(smallest_p * n_audited / alpha - 1e-9)
     works_needed = works if works <= n_audited else None
     sentences = (
-        f"The smallest false-positive rate that can be told is {smallest_fpr:.1%}.",
+        f"The smallest false-positive rate that can be told is {smallest_fpr:.2%}.",
         f"An AUC of 0.70 would come with an interval about {widths[0.7]:.2f} wide.",
         f"An AUC of 0.70 would be told from chance in {power:.0%} of such audits"
         + ("." if power >= USUAL_POWER else f"; for {USUAL_POWER:.0%}, each set needs {for_power} groups."),
@@ -111,7 +115,9 @@ def _shelf_sentence(smallest_p: float, needed: int | None, n_audited: int, group
         wanted = ceil(1 / alpha - 1e-9) - 1
         return f"{begin}, so no audited work can reach {alpha:g}; {wanted} non-member groups could."
     if needed == 1:
-        return f"{begin}, so each audited work can reach {alpha:g} by itself, corrected for all {n_audited}."
+        return f"{begin}, so each audited work can reach {alpha:g} by itself" + (
+            "." if n_audited == 1 else f", corrected for all {n_audited}."
+        )
     single = ceil(n_audited / alpha - 1e-9) - 1
     return (
         f"{begin}; corrected for {n_audited} audited works, at least {needed} of them must reach it together. "

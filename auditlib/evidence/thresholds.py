@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auditlib.core import AuditError
-from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, checked
+from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, checked, checked_scores
 from auditlib.evidence.grouped import auc_interval, share_interval
 from auditlib.evidence.intervals import Interval
 from auditlib.evidence.roc import best_accuracy_threshold, threshold_at_fpr
-from auditlib.evidence.splits import deal, fold_of_each, split_in_halves
+from auditlib.evidence.splits import fold_of_each, split_in_halves
 
 Rule = Literal["accuracy"] | float
 """How a threshold is chosen: best accuracy, or the FPR (0 to 1) that it may have."""
@@ -119,12 +119,17 @@ def choose_setting(
 ) -> SettingChoice:
     """The setting (row of scores (settings, n), such as a k of Min-K%) with the highest AUC on the calibration half,
     judged on the test half. Of equal ones the first."""
-    rows = np.asarray(scores_by_setting, dtype=np.float64)
-    if rows.ndim != 2 or len(rows) == 0:
+    if np.ndim(scores_by_setting) != 2:
         raise ValueError("scores_by_setting must be (settings, n)")
+    rows = np.stack([checked_scores(row) for row in np.asarray(scores_by_setting)])
     labels, _, codes = checked(is_member, rows[0], groups)
-    _enough_for_halves(labels, groups)
-    calibration = deal(labels, codes, 2, seed) == 0
+    fewest = min(len(np.unique(codes[labels])), len(np.unique(codes[~labels])))
+    if fewest < 4:
+        raise AuditError(
+            f"The smaller set has {fewest} groups, too few to choose a setting on one half and judge it on the other.",
+            "Add texts until each set has at least 4 groups, or fix the setting beforehand.",
+        )
+    calibration = split_in_halves(labels, codes, seed)
     intervals = tuple(
         auc_interval(labels[calibration], row[calibration], codes[calibration], level, seed=seed) for row in rows
     )
@@ -137,14 +142,3 @@ def _threshold(is_member: BoolArray, scores: FloatArray, rule: Rule) -> float:
     if rule == "accuracy":
         return best_accuracy_threshold(is_member, scores)
     return threshold_at_fpr(scores[~is_member], rule)
-
-
-def _enough_for_halves(is_member: BoolArray, groups: Groups) -> None:
-    """Raises `AuditError` unless each half gets two groups of each label."""
-    names = np.arange(len(is_member)) if groups is None else np.asarray(groups)
-    fewest = min(len(np.unique(names[is_member])), len(np.unique(names[~is_member])))
-    if fewest < 4:
-        raise AuditError(
-            f"The smaller set has {fewest} groups, too few to choose a setting on one half and judge it on the other.",
-            "Add texts until each set has at least 4 groups, or fix the setting beforehand.",
-        )

@@ -197,14 +197,14 @@ def _reasons_of_words(findings: Findings, alpha: float) -> tuple[Reason, ...]:
     return (
         Reason(
             above,
-            f"The score's AUC is {over.estimate:+.2f} against that of the words alone, {blind.estimate:.2f} (interval "
-            f"{over.low:+.2f} to {over.high:+.2f}): "
-            + ("it beats the words." if above else "it is not shown to beat the words."),
+            f"The words alone, without the model, have an AUC of {blind.estimate:.2f}; the score's is "
+            f"{abs(over.estimate):.2f} {'higher' if over.estimate >= 0 else 'lower'} (interval {over.low:+.2f} to "
+            f"{over.high:+.2f}): " + ("it beats them." if above else "it is not shown to beat them."),
         ),
         Reason(
             half,
-            f"The words alone account for {'at most' if half else 'more than'} half of the separation: their AUC is "
-            f"{blind.estimate - 0.5:+.2f} from 0.50, the score's {findings.auc.estimate - 0.5:+.2f}.",
+            f"The words alone account for {'at most' if half else 'more than'} half of the separation: they come "
+            f"{_rounded(blind.estimate - 0.5)} from chance, the score {_rounded(findings.auc.estimate - 0.5)}.",
         ),
         Reason(
             adds <= alpha,
@@ -241,3 +241,8 @@ def _seen_to_be_absent(findings: Findings, smallest_auc: float) -> bool:
         and findings.shared_texts == 0
         and findings.scores_vary
     )
+
+
+def _rounded(value: float) -> str:
+    """Two digits with a sign, and never "-0.00"."""
+    return f"{round(value, 2) + 0.0:+.2f}"

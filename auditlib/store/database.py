@@ -18,6 +18,7 @@ FILE_NAME = "audit.db"
 BUSY_SECONDS = 30.0  # how long one writer waits for another
 CONNECT_SECONDS = 10  # how long a PostgreSQL server may take to answer
 POSTGRESQL = {"postgresql", "postgres", "postgresql+psycopg"}
+PAGE_CACHE_KIB = 32 << 10  # holds the index of the cache's rows, which are looked up in no order
 MOST_LOG_BYTES = 64 << 20  # what SQLite's write-ahead log is cut back to
 
 
@@ -98,6 +99,7 @@ def _sqlite(url: URL, busy_seconds: float) -> Engine:
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute(f"PRAGMA journal_size_limit={MOST_LOG_BYTES}")
+        cursor.execute(f"PRAGMA cache_size={-PAGE_CACHE_KIB}")
         cursor.close()
 
     @event.listens_for(engine, "begin")

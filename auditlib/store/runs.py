@@ -225,7 +225,10 @@ def unfinished_runs(store: Store) -> list[UnfinishedRun]:
         return [UnfinishedRun(*row) for row in session.execute(query)]
 
 
+_COLUMNS = tuple(column.key for column in RunRow.__table__.columns if column.key != "key")
+
+
 def _run(row: RunRow) -> Run:
-    columns = {column.key: getattr(row, column.key) for column in RunRow.__table__.columns if column.key != "key"}
+    columns = {name: getattr(row, name) for name in _COLUMNS}
     progress = None if row.progress is None else RunProgress(*row.progress)
     return Run(**columns | {"state": RunState(row.state), "progress": progress})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Select, delete, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
 from auditlib.core import AuditError, ModelIdentity, TokenStats
@@ -26,14 +26,14 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 500  # keys in one statement
-ROWS_CLEARED_AT_ONCE = 5_000  # between two batches others may write
+ROWS_CLEARED_AT_ONCE = 20_000  # between two batches others may write
 MARKS_PER_LIMIT = 100  # how finely "last used" is told: hundredths of the limit
 CHECKSUM_BYTES = 16
 
 
 @dataclass(frozen=True)
 class CacheSize:
-    """What the cache holds: texts, and bytes of their packed statistics (a database adds some 15%)."""
+    """What the cache holds: texts, and bytes of their packed statistics, to which a database adds a few percent."""
 
     rows: int
     bytes: int
@@ -63,6 +63,7 @@ class TokenCache:
 
         windowing  names how a text was given to the model: context window and overlap
         """
+        seal = _Seal(identity, windowing)
         wanted = [bytes.fromhex(sha) for sha in dict.fromkeys(text_sha256s)]
         found: dict[str, TokenStats] = {}
         stale: list[int] = []
@@ -71,7 +72,7 @@ class TokenCache:
             reading = session.scalar(_reading(identity, windowing))
             clock = session.scalar(select(TotalsRow.clock)) or 0
             for row in _rows(session, reading, wanted) if reading is not None else ():
-                stats = _unpacked(row, identity, windowing)
+                stats = _unpacked(row, seal)
                 if stats is None:
                     corrupt.append(row.key)
                     continue
@@ -87,6 +88,7 @@ class TokenCache:
 
         All of them are kept, or, where that fails with an `AuditError`, none.
         """
+        seal = _Seal(identity, windowing)
         packed = {bytes.fromhex(sha): pack(one) for sha, one in stats.items()}
         with self._store.writing() as session:
             totals = _lock(session)
@@ -104,7 +106,7 @@ class TokenCache:
                         "text_sha256": sha,
                         "last_used": totals.clock,
                         "n_bytes": len(packed[sha]),
-                        "checksum": _checksum(identity, windowing, sha, packed[sha]),
+                        "checksum": seal.of(sha, packed[sha]),
                         "payload": packed[sha],
                     }
                     for sha in shas
@@ -142,11 +144,13 @@ class TokenCache:
             logger.warning("The database file keeps its size for now: %s", error.wrong)
 
     def _clear_some(self, last: int) -> bool:
+        row = TokenStatsRow
         with self._store.writing() as session:
             totals = _lock(session)
-            query = select(TokenStatsRow.key).where(TokenStatsRow.key <= last).limit(ROWS_CLEARED_AT_ONCE)
-            keys = session.scalars(query.order_by(TokenStatsRow.key)).all()
-            _delete(session, totals, keys)
+            query = select(row.key).where(row.key <= last).order_by(row.key).limit(ROWS_CLEARED_AT_ONCE)
+            keys = session.scalars(query).all()
+            if keys:
+                _delete_where(session, totals, row.key <= keys[-1])
             return bool(keys)
 
     def _tidy(self, stale: Sequence[int], corrupt: Sequence[int]) -> None:
@@ -167,7 +171,7 @@ class TokenCache:
             logger.warning("The cache could not be tidied: %s", error)
 
 
-def _reading(identity: ModelIdentity, windowing: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _reading(identity: ModelIdentity, windowing: str) -> Select[int]:
     return select(ReadingRow.key).where(
         ReadingRow.identity_sha256 == identity.digest, ReadingRow.windowing == windowing
     )
@@ -193,20 +197,27 @@ def _rows(session: Session, reading: int, shas: Sequence[bytes]) -> Iterator[_Fo
             yield _Found(*found)
 
 
-def _unpacked(row: _Found, identity: ModelIdentity, windowing: str) -> TokenStats | None:
+class _Seal:
+    """Checksums over rows and their keys: a sound row in a wrong place is as wrong as a damaged one."""
+
+    def __init__(self, identity: ModelIdentity, windowing: str) -> None:
+        self._reading = sha256(f"{identity.digest} {windowing}".encode())
+
+    def of(self, text_sha256: bytes, payload: bytes) -> bytes:
+        seal = self._reading.copy()
+        seal.update(text_sha256)
+        seal.update(payload)
+        return seal.digest()[:CHECKSUM_BYTES]
+
+
+def _unpacked(row: _Found, seal: _Seal) -> TokenStats | None:
     """A row's statistics; None where it is damaged."""
-    if _checksum(identity, windowing, row.text_sha256, row.payload) != row.checksum:
+    if seal.of(row.text_sha256, row.payload) != row.checksum:
         return None
     try:
         return unpack(row.payload)
     except ValueError:
         return None
-
-
-def _checksum(identity: ModelIdentity, windowing: str, text_sha256: bytes, payload: bytes) -> bytes:
-    """Over the key too: a sound row in a wrong place is as wrong as a damaged one."""
-    parts = (identity.digest.encode(), windowing.encode(), b"\0", text_sha256, payload)
-    return sha256(b"".join(parts)).digest()[:CHECKSUM_BYTES]
 
 
 def _evict(session: Session, totals: TotalsRow, limit_bytes: int) -> None:
@@ -227,15 +238,17 @@ def _evict(session: Session, totals: TotalsRow, limit_bytes: int) -> None:
 
 
 def _delete(session: Session, totals: TotalsRow, keys: Sequence[int]) -> None:
-    """Deletes those of the rows that are still there, and counts them."""
-    row = TokenStatsRow
     for chunk in _chunks(keys):
-        n_rows, n_bytes = session.execute(
-            select(func.count(), func.coalesce(func.sum(row.n_bytes), 0)).where(row.key.in_(chunk))
-        ).one()
-        session.execute(delete(row).where(row.key.in_(chunk)).execution_options(synchronize_session=False))
-        totals.n_rows -= n_rows
-        totals.n_bytes -= int(n_bytes)
+        _delete_where(session, totals, TokenStatsRow.key.in_(chunk))
+
+
+def _delete_where(session: Session, totals: TotalsRow, condition: ColumnElement[bool]) -> None:
+    """Deletes those of the rows that are still there, and takes them off the totals."""
+    counted = select(func.count(), func.coalesce(func.sum(TokenStatsRow.n_bytes), 0)).where(condition)
+    n_rows, n_bytes = session.execute(counted).one()
+    session.execute(delete(TokenStatsRow).where(condition).execution_options(synchronize_session=False))
+    totals.n_rows -= n_rows
+    totals.n_bytes -= int(n_bytes)
 
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:

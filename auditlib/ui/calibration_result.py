@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import streamlit as st
 
-from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judged_at, length_classes
+from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judged_at
 from auditlib.audits.sets import ReadSets, score_table
 from auditlib.core import AuditError, Label, library_versions
 from auditlib.evidence import Difference, Interval, TprAtFpr, Word
 from auditlib.evidence.thresholds import Rule
+from auditlib.reports.figures import auc_by_method, k_sweep_figure, roc_figure, roc_log_figure
+from auditlib.reports.package import spreadsheet_csv
 from auditlib.scoring import DEFAULT_K, SCORES
 from auditlib.ui import calibration_run
-from auditlib.ui.calibration_charts import (
-    auc_figure,
-    length_classes_figure,
-    length_figure,
-    roc_figure,
-    score_histogram,
-    sweep_figure,
-)
+from auditlib.ui.calibration_charts import length_classes_figure, length_figure, score_histogram
+from auditlib.ui.calibration_report import report_and_package
 from auditlib.ui.calibration_save import save_and_export
 from auditlib.ui.messages import as_text, show_error, signed
 from auditlib.ui.verdicts import verdict_box
@@ -37,10 +31,11 @@ def show_calibration(read: ReadSets) -> None:
         method = found.methods[method_name]
         _answer(read, found, method)
         _charts(read, found, method)
-        _methods(found)
+        _methods(found, method_name)
         save_and_export(read, found, method_name)
+        report_and_package(read, found, method_name)
         _sweep(read, found, method_name)
-        _length(read, method)
+        _length(read, method, found.k)
         _words(found)
         _nulls(read, found, method_name)
         _origin(read, found)
@@ -94,16 +89,18 @@ def _charts(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
     with right:
         st.subheader("ROC")
         logarithmic = st.toggle("Logarithmic axes: what happens at few false positives", key="calibration_log")
-        others = [(SCORES[name].label, other.roc) for name, other in found.methods.items() if name != method.name]
-        figure = roc_figure([(score.label, method.roc), *others], logarithmic)
+        others = {SCORES[name].label: m.roc for name, m in found.methods.items() if name != method.name}
+        figure = (roc_log_figure if logarithmic else roc_figure)({score.label: method.roc} | others)
         st.plotly_chart(figure, key="calibration_roc", config=NO_LOGO)
         n = len(is_member)
         st.caption(f"{n:,} texts, {int(is_member.sum()):,} of them members. The dotted line is chance.")
 
 
-def _methods(found: Calibrated) -> None:
+def _methods(found: Calibrated, chosen: str) -> None:
     st.subheader("All methods")
-    st.plotly_chart(auc_figure(found), key="calibration_aucs", config=NO_LOGO)
+    aucs = {SCORES[name].label: method.findings.auc for name, method in found.methods.items()}
+    figure = auc_by_method(aucs, found.words.blind.auc, SCORES[chosen].label)
+    st.plotly_chart(figure, key="calibration_aucs", config=NO_LOGO)
     rows = []
     for name, method in found.methods.items():
         rows.append(
@@ -127,7 +124,7 @@ def _methods(found: Calibrated) -> None:
         st.caption(f"{SCORES[name].label}: {as_text(reason)}")
     st.caption(
         "Estimates with 95% intervals in brackets. TPR is measured on the half of the texts that did not fix the "
-        "threshold, accuracy out of fold. p is corrected for the number of methods."
+        "threshold, at the FPR that came out there; accuracy out of fold. p is corrected for the number of methods."
     )
 
 
@@ -141,14 +138,16 @@ def _sweep(read: ReadSets, found: Calibrated, name: str) -> None:
         except AuditError as error:
             show_error(error)
             return
-        st.plotly_chart(sweep_figure(sweep, found.k), key="calibration_sweep", config=NO_LOGO)
+        st.plotly_chart(
+            k_sweep_figure(sweep.ks, sweep.auc_by_k, sweep.chosen_k), key="calibration_sweep", config=NO_LOGO
+        )
         st.caption(
             f"Choosing k by the best AUC flatters it. Chosen on one half of the texts it is {sweep.chosen_k}%, with an "
             f"AUC of {_interval(sweep.chosen.held_out)} on the other half."
         )
 
 
-def _length(read: ReadSets, method: MethodResult) -> None:
+def _length(read: ReadSets, method: MethodResult, k: float) -> None:
     with st.expander("Does length explain it?"):
         figure = length_figure(read.n_tokens, method.scores, read.sets.is_member)
         st.plotly_chart(figure, key="calibration_length", config=NO_LOGO)
@@ -156,7 +155,7 @@ def _length(read: ReadSets, method: MethodResult) -> None:
             f"Spearman correlation of score and length: {signed(method.length.rho, 2)} (p {method.length.p:.2g}), over "
             f"{len(method.scores):,} texts."
         )
-        classes = length_classes(read, method.scores)
+        classes = calibration_run.by_length(read, method, k)
         if classes:
             st.plotly_chart(length_classes_figure(classes), key="calibration_length_classes", config=NO_LOGO)
             st.caption("AUC among texts of about one length.")
@@ -218,12 +217,9 @@ def _origin(read: ReadSets, found: Calibrated) -> None:
             ),
             hide_index=True,
         )
-        table = score_table(read, found.k)
-        # As JSON strings: no spreadsheet takes a work called =1+1 for a formula.
-        table["group"] = [json.dumps(group, ensure_ascii=False) for group in table["group"]]
         st.download_button(
             "Score table (CSV)",
-            table.to_csv(index=False).encode("utf-8-sig"),
+            lambda: spreadsheet_csv(score_table(read, found.k)),  # takes seconds for 10,000 texts: made when asked for
             file_name="scores.csv",
             mime="text/csv",
             icon=":material/table:",
@@ -242,4 +238,4 @@ def _percent(value: Interval) -> str:
 
 
 def _rate(value: TprAtFpr | None) -> str:
-    return "–" if value is None else _percent(value.tpr)
+    return "–" if value is None else f"{_percent(value.tpr)} at {_percent(value.fpr)}"

@@ -10,16 +10,21 @@ import streamlit as st
 from auditlib.audits.calibration import (
     Calibrated,
     KSweep,
+    LengthClass,
+    MethodResult,
     NullRuns,
     Words,
+    at_k,
     calibrate,
     examine_words,
     k_sweep,
+    length_classes,
     null_runs,
 )
 from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
 from auditlib.core import AuditError
 from auditlib.evidence.thresholds import Rule
+from auditlib.ui.cutting import Cutting
 from auditlib.ui.messages import duration, show_error
 from auditlib.ui.models import current_request, loaded_current, open_current
 
@@ -27,8 +32,8 @@ MOST_KEPT = 12
 Value = TypeVar("Value")
 
 
-def run_button(sets: LabelledSets) -> None:
-    """The button that reads both sets; the reading is kept for this person until the next one."""
+def run_button(sets: LabelledSets, cutting: Cutting) -> None:
+    """The button that reads both sets, as they were cut; the reading is kept for this person until the next one."""
     line = f"Reads {len(sets.snippets):,} texts twice, as they stand and in lower case"
     model = loaded_current()
     if model is not None and model.tokens_per_second:
@@ -45,6 +50,7 @@ def run_button(sets: LabelledSets) -> None:
         try:
             st.session_state["calibration_read"] = _read(sets)
             st.session_state["calibration_request"] = current_request()
+            st.session_state["calibration_cutting"] = cutting
             st.session_state["calibration_kept"] = {}
         except AuditError as error:
             show_error(error)
@@ -68,8 +74,9 @@ def words_of(read: ReadSets) -> Words:
 
 def calibrated(read: ReadSets, k: float, rule: Rule) -> Calibrated:
     """Every score at this k. Raises `AuditError`."""
-    words = words_of(read)
-    return _kept(("scores", k, rule), "Computing intervals …", lambda: calibrate(read, words, k, rule=rule))
+    words, said = words_of(read), "Computing intervals …"
+    first = _kept(("scores", rule), said, lambda: calibrate(read, words, k, rule=rule))
+    return first if first.k == k else _kept(("scores", k, rule), said, lambda: at_k(read, first, k))
 
 
 def sweep(read: ReadSets, name: str) -> KSweep:
@@ -86,15 +93,23 @@ def nulls(read: ReadSets, found: Calibrated, name: str) -> NullRuns:
     )
 
 
+def by_length(read: ReadSets, method: MethodResult, k: float) -> list[LengthClass]:
+    """AUC among texts of about one length."""
+    return _kept(("lengths", method.name, k), "Comparing lengths …", lambda: length_classes(read, method.scores))
+
+
 def _kept(key: tuple[object, ...], said: str, make: Callable[[], Value]) -> Value:
+    """What `make` gave for `key` before, or gives now; of those kept the one not asked for longest goes first."""
     kept: dict[tuple[object, ...], Value] = st.session_state.setdefault("calibration_kept", {})
-    if key not in kept:
+    if key in kept:
+        value = kept.pop(key)
+    else:
         with st.spinner(said):
             value = make()
         while len(kept) >= MOST_KEPT:
             kept.pop(next(iter(kept)))
-        kept[key] = value
-    return kept[key]
+    kept[key] = value
+    return value
 
 
 def _read(sets: LabelledSets) -> ReadSets:

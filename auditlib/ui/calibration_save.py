@@ -39,7 +39,7 @@ def save_and_export(read: ReadSets, found: Calibrated, method: str) -> None:
             show_error(error)
     export.download_button(
         "Export",
-        to_json(calibration),
+        lambda: to_json(calibration),
         file_name="calibration.json",
         mime="application/json",
         icon=":material/download:",
@@ -53,10 +53,16 @@ def saved_calibrations() -> dict[str, Calibration]:
     found = {}
     for stored in calibrations().all():
         try:
-            found[stored.name] = from_json(json.dumps(stored.value), f"The calibration “{stored.name}”")
+            found[stored.name] = _opened(stored.name, json.dumps(stored.value))
         except AuditError as error:
             show_error(error)
     return found
+
+
+@st.cache_data(show_spinner=False, max_entries=20)
+def _opened(name: str, text: str) -> Calibration:
+    """Checked once and not at every move of a slider."""
+    return from_json(text, f"The calibration “{name}”")
 
 
 def shelf_of_calibrations() -> None:

@@ -15,7 +15,7 @@ from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents import STEPS, Upload, read_files, supported_suffixes
 from auditlib.documents.sets import count_sets, length_histogram
 from auditlib.evidence import plan
-from auditlib.ui.cutting import choose_cutting, cuts_of, key_of
+from auditlib.ui.cutting import Cutting, choose_cutting, cuts_of, key_of
 from auditlib.ui.document_sets import lengths_chart
 from auditlib.ui.library import labelled_documents, workspace
 from auditlib.ui.messages import as_text, show_error
@@ -31,8 +31,9 @@ def load_demo() -> None:
     st.session_state["model_request"] = planted_request()
 
 
-def choose_sets() -> LabelledSets | None:
-    """Draws the choice of sets and what was chosen; None where there is nothing to calibrate on yet."""
+def choose_sets() -> tuple[LabelledSets | None, Cutting]:
+    """Draws the choice of sets and what was chosen, and how it is cut; None where there is nothing to calibrate."""
+    cutting = Cutting()
     st.session_state.setdefault("calibrate_way", DOCUMENTS)
     way = st.segmented_control(
         "Where the two sets come from",
@@ -43,16 +44,16 @@ def choose_sets() -> LabelledSets | None:
     try:
         documents = {DOCUMENTS: _from_documents, UPLOADED: _uploaded, DEMO: _demo}[way or DOCUMENTS]()
         if not documents:
-            return None
+            return None, cutting
         cutting = choose_cutting("calibrate_cut")
         apart = told_apart(documents)
         cuts = cuts_of(key_of(apart), apart, cutting)
         sets = _sets(key_of(apart), cutting, [snippet for cut in cuts for snippet in cut.snippets])
     except AuditError as error:
         show_error(error)
-        return None
+        return None, cutting
     _show(sets, [cut.note for cut in cuts if cut.note])
-    return sets
+    return sets, cutting
 
 
 @st.cache_data(show_spinner="Comparing the two sets …", max_entries=4)
@@ -135,7 +136,7 @@ def _show(sets: LabelledSets, notes: Sequence[str]) -> None:
         try:
             for sentence in plan(members.snippets, others.snippets, members.groups, others.groups).sentences:
                 st.markdown(f"- {as_text(sentence)}")
-        except ValueError:
+        except AuditError:
             st.markdown("- Each set needs texts from at least two works before anything can be said.")
         st.plotly_chart(
             lengths_chart(length_histogram(sets.snippets)), key="calibrate_lengths", config={"displaylogo": False}

@@ -14,7 +14,9 @@ from auditlib.documents.snippets import SNIPPETS, WORDS, Cut
 def choose_cutting(key: str) -> Cutting:
     """Four fields in a row. `key` tells the fields of one page from another's."""
     method, count, words, seed = st.columns([2, 1, 1, 1])
-    chosen: str = method.selectbox("Score", list(METHODS), format_func=METHODS.__getitem__, key=f"{key}_method")
+    chosen: str = method.selectbox(
+        "What is scored", list(METHODS), format_func=METHODS.__getitem__, key=f"{key}_method"
+    )
     n = count.number_input("Snippets a text", 1, 10_000, SNIPPETS, disabled=chosen != "sample", key=f"{key}_count")
     w = words.number_input("Words a snippet", 1, 100_000, WORDS, disabled=chosen == "whole", key=f"{key}_words")
     s = seed.number_input("Seed", 0, 2**31 - 1, 0, disabled=chosen != "sample", key=f"{key}_seed")

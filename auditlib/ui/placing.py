@@ -73,11 +73,11 @@ def _answer(calibration: Calibration, placement: Placement) -> None:
         Word.INCONCLUSIVE: "The test could not tell whether the model was trained on this text.",
     }
     verdict_box(placement.verdict, meaning[placement.verdict.word])
+    p = placement.p.p
     st.markdown(
-        f"**p = {placement.p.p:.3g}**: if the model had not been trained on this text, a score this high would come up "
-        f"in about {placement.p.p:.0%} of such texts. {as_text(placement.p.note)} This holds as far as the text is of "
-        "the same kind as the calibration's non-members; it is one text, and p is not corrected for others that you "
-        "may have tried."
+        f"**p = {p:.3g}**: if the model had not been trained on this text, a score this high would come up in about "
+        f"{100 * p:.3g}% of such texts. {as_text(placement.p.note)} This holds as far as the text is of the same kind "
+        "as the calibration's non-members; it is one text, and p is not corrected for others that you may have tried."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from auditlib.evidence import Verdict, Word
@@ -15,12 +17,20 @@ ICONS = {
 COLOURS = {Word.SUPPORTED: "blue", Word.NOT_SUPPORTED: "gray", Word.INCONCLUSIVE: "orange"}
 
 
+def _with_minus_signs(sentence: str) -> str:
+    return re.sub(r"(?<!\S)-(?=\d)", "−", sentence)
+
+
 def verdict_box(verdict: Verdict, meaning: str) -> None:
     """`meaning` is one plain sentence of what the word says in this place."""
     with st.container(border=True):
         word = verdict.word.value
         st.markdown(f"#### {ICONS[verdict.word]} :{COLOURS[verdict.word]}[{word[0].upper()}{word[1:]}]")
         st.markdown(f"**{as_text(meaning)}**")
-        for holds, sentence in verdict.reasons:
-            st.markdown(f"{':material/check:' if holds else ':material/close:'} {as_text(sentence)}")
+        st.markdown(
+            "  \n".join(
+                f"{':material/check:' if holds else ':material/close:'} {as_text(_with_minus_signs(sentence))}"
+                for holds, sentence in verdict.reasons
+            )
+        )
         st.caption(as_text(verdict.limits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,12 @@ from streamlit.testing.v1 import AppTest
 from auditlib.core import settings
 from auditlib.models.local import LocalModel
 from auditlib.models.request import ModelRequest
+from auditlib.reports.archive import verify
 from auditlib.store import Calibrations, Store
+from auditlib.ui import calibration_run
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
+WORDS = ["ferry", "quay", "apple", "window", "minute", "letter", "harbour", "number", "garden", "late", "wrote", "cold"]
 ROOT = Path(__file__).parents[2]
 SET_FILES = {label: ROOT / "assets" / "demo" / f"{label}s.jsonl" for label in ("member", "non-member")}
 
@@ -165,6 +169,40 @@ def test_sets_that_cannot_calibrate_are_refused(
     assert not [button for button in page.button if button.label == "Calibrate"]
 
 
+def rows(name: str, group: str = "") -> bytes:
+    """Eight texts that are all different, as a table."""
+    deal = random.Random(name)
+    texts = [f"{name} {' '.join(deal.choices(WORDS, k=25))}" for _ in range(8)]
+    return "\n".join(json.dumps({"text": text} | ({"group": group} if group else {})) for text in texts).encode()
+
+
+def test_set_of_one_work_is_said_to_be_too_little(page: AppTest) -> None:
+    upload(
+        page,
+        [("m.jsonl", rows("Anna", "one <b>book</b>"), "application/jsonl")],
+        [("n.jsonl", rows("Bertram"), "application/jsonl")],
+    )
+    assert "at least two works" in words_on(page)
+    press(page, "Calibrate")
+    assert "belong to one group" in page.error[-1].value
+
+
+def test_what_the_words_tell_is_computed_once_however_often_k_is_moved(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(page, [("m.jsonl", rows("Anna"), "application/jsonl")], [("n.jsonl", rows("Bertram"), "application/jsonl")])
+    press(page, "Calibrate")
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(calibration_run, "examine_words", refuse)
+    monkeypatch.setattr(calibration_run, "calibrate", refuse)
+    for k in range(30, 30 + calibration_run.MOST_KEPT):
+        page.slider(key="calibration_k").set_value(k).run()
+        assert not page.exception
+
+
 def test_uploaded_files_take_the_label_of_their_box(page: AppTest) -> None:
     upload(
         page,
@@ -178,3 +216,17 @@ def test_uploaded_files_take_the_label_of_their_box(page: AppTest) -> None:
     counts = page.table[0].value
     assert counts.loc["members", "Texts"] == "40"
     assert counts.loc["non-members", "Texts"] == "40"
+
+
+def test_report_and_package_are_made_and_the_package_verifies(page: AppTest, tiny_folder: Path, tmp_path: Path) -> None:
+    short_demo(page, tiny_folder)
+    page.text_input(key="report_by").set_value("A <b>Reader</b>").run()
+    press(page, "Make the report")
+    assert not page.error
+    _, html, package, _ = page.session_state["calibration_report"]
+    assert "A &lt;b&gt;Reader&lt;/b&gt;" in html
+    (tmp_path / "package.zip").write_bytes(package)
+    assert verify(tmp_path / "package.zip") == []
+    assert "--cut truncate --words 20 --score min_k" in html
+    page.number_input(key="calibration_alpha").set_value(0.01).run()
+    assert "A report for people who were not here" in " ".join(caption.value for caption in page.caption)

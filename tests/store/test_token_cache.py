@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -94,6 +94,12 @@ def test_same_weights_under_another_name_are_the_same_model(cache: TokenCache) -
     assert cache.get(replace(MODEL, name="other", source="/elsewhere", revision="abc"), WINDOWING, [sha(1)])
 
 
+@pytest.mark.parametrize("field", [f.name for f in fields(ModelIdentity)])
+def test_digest_tells_models_apart_by_what_decides_their_numbers(field: str) -> None:
+    decides = field not in ("name", "source", "revision")
+    assert (replace(MODEL, **{field: "else"}).digest != MODEL.digest) == decides
+
+
 def test_putting_again_changes_nothing(cache: TokenCache) -> None:
     cache.put(MODEL, WINDOWING, some([1]))
     size = cache.size()
@@ -123,6 +129,19 @@ def test_damaged_row_is_absent_counted_deleted_and_can_be_put_again(
     assert cache.size().rows == 1
     cache.put(MODEL, WINDOWING, some([1]))
     assert_same_bits(cache.get(MODEL, WINDOWING, [sha(1)])[sha(1)], stats_of(1))
+    assert cache.n_corrupt == 1
+
+
+def test_byte_that_changed_on_the_disk_is_noticed(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    TokenCache(store, LIMIT).put(MODEL, WINDOWING, some([1, 2], n=700))
+    store.close()
+    file = tmp_path / "audit.db"
+    data = bytearray(file.read_bytes())
+    data[data.index(stats_of(1, 700).logprob[50:60].tobytes())] ^= 1
+    file.write_bytes(data)
+    cache = TokenCache(Store(tmp_path), LIMIT)
+    assert set(cache.get(MODEL, WINDOWING, [sha(1), sha(2)])) == {sha(2)}
     assert cache.n_corrupt == 1
 
 
