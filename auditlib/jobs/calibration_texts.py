@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from auditlib.audits.calibration import ALPHA
+from auditlib.audits.calibration import ALPHA, checked_alpha, checked_rule
 from auditlib.audits.demo import demo_passages
 from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label
@@ -62,12 +62,8 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     except ValueError as error:
         raise AuditError(f"These parameters make no sense: {error}.", "Start the run anew from its page.") from error
     checked_k(parameters.k)
-    if not 0 < parameters.alpha < 1:
-        raise AuditError(f"Alpha is a share between 0 and 1, not {parameters.alpha:g}.", "The usual choice is 0.05.")
-    if parameters.rule != "accuracy" and not 0 < parameters.rule < 1:
-        raise AuditError(
-            f"A false-positive rate is a share between 0 and 1, not {parameters.rule:g}.", "Take 0.05 or 0.01."
-        )
+    checked_alpha(parameters.alpha)
+    checked_rule(parameters.rule)
     if parameters.cutting.method not in METHODS:
         raise AuditError(
             f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."

@@ -62,7 +62,7 @@ def test_arrays_come_back_bit_for_bit() -> None:
     [
         ({"k": 0.0}, "k is a percentage"),
         ({"alpha": 1.5}, "Alpha is a share"),
-        ({"rule": 2.0}, "false-positive rate"),
+        ({"rule": 2.0}, "A threshold is chosen"),
         ({"rule": "best"}, "make no sense"),
         ({"documents": ()}, "No document was chosen"),
         ({"documents": "abc"}, "make no sense"),
