@@ -10,6 +10,7 @@ import streamlit as st
 from auditlib.audits.calibration import K_SCORES, Calibrated, KSweep
 from auditlib.audits.sets import ReadSets
 from auditlib.core import AuditError
+from auditlib.documents.cutting import Cutting
 from auditlib.models.request import AUTO, ModelRequest
 from auditlib.reports.calibration import calibration_report
 from auditlib.reports.calibration_facts import facts_of
@@ -17,7 +18,6 @@ from auditlib.reports.calibration_package import calibration_evidence
 from auditlib.reports.html import to_html
 from auditlib.reports.package import make_package
 from auditlib.ui import calibration_run
-from auditlib.ui.cutting import Cutting
 from auditlib.ui.messages import as_text, show_error
 
 KEPT = "calibration_report"

@@ -23,8 +23,8 @@ from auditlib.audits.calibration import (
 )
 from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
 from auditlib.core import AuditError
+from auditlib.documents.cutting import Cutting
 from auditlib.evidence.thresholds import Rule
-from auditlib.ui.cutting import Cutting
 from auditlib.ui.messages import duration, show_error
 from auditlib.ui.models import current_request, loaded_current, open_current
 

@@ -13,9 +13,10 @@ from auditlib.audits.demo import demo_passages, planted_request
 from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents import STEPS, Upload, read_files, supported_suffixes
+from auditlib.documents.cutting import Cutting
 from auditlib.documents.sets import count_sets, length_histogram
 from auditlib.evidence import plan
-from auditlib.ui.cutting import Cutting, choose_cutting, cuts_of, key_of
+from auditlib.ui.cutting import choose_cutting, cuts_of, key_of
 from auditlib.ui.document_sets import lengths_chart
 from auditlib.ui.library import labelled_documents, workspace
 from auditlib.ui.messages import as_text, show_error
