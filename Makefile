@@ -1,5 +1,6 @@
 # make run    set up (first time only), serve the page on this machine, with a worker beside it
 # make test   set up what tests need and run them all
+# make test-jobs  test workers that are started and killed (minutes more)
 # make bench  print speed and memory, measured side by side in one run
 # make simulate  try the statistics on made-up audits whose truth is known (minutes)
 # make tidy   format the code
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test bench simulate tidy
+.PHONY: run test test-jobs bench simulate tidy
 
 run: $(VENV)/installed
 	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
@@ -28,6 +29,9 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python tests/get_browser.py
 	@$(BIN)/python -m pytest
+
+test-jobs: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -m jobs tests/jobs
 
 bench: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch

@@ -24,6 +24,8 @@ from auditlib.store import RunState, Workspace
 from auditlib.store.packing import pack
 from tests.jobs.conftest import ROOT, Place, documents
 
+pytestmark = pytest.mark.jobs
+
 MANY = [document.text for document in documents(2000, seed=6)]
 LONG = " ".join(MANY[:100])
 

@@ -54,7 +54,9 @@ def planted(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def unlearned(base: Path, planted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("planting") / "unlearned"
-    unlearn(request(base, planted), LESSONS[:1], LESSONS[1:], out, NOWHERE, UnlearnSettings(learning_rate=3e-3))
+    unlearn(
+        request(base, planted), LESSONS[:1], LESSONS[1:], out, NOWHERE, UnlearnSettings(learning_rate=3e-3, beta=2.5)
+    )
     return out
 
 
