@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,12 +15,16 @@ import torch
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 from auditlib.core import Settings, settings
+from auditlib.jobs import JobClient
 from auditlib.models.local import LocalModel
 from auditlib.models.opening import load_model
 from auditlib.models.request import ModelRequest
+from auditlib.store import Store
 
 # Small models are faster on one thread, and on a busy machine two threads wait for each other.
 torch.set_num_threads(1)
+
+WORKER_SECONDS = 120.0
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,6 +35,33 @@ def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         link_models(home)
         patch.setenv("AUDIT_HOME", str(home))
         yield home
+
+
+@pytest.fixture(scope="session")
+def worker(session_home: Path) -> Iterator[Path]:
+    """The data folder of this session with a worker on it, that every test may ask and none may end."""
+    process = start_worker(session_home)
+    yield session_home
+    process.kill()
+    process.wait(30)
+
+
+def start_worker(home: Path) -> subprocess.Popen[bytes]:
+    """A worker on the data folder `home`, ready to answer."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "auditlib", "worker"],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "AUDIT_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    client = JobClient(Store(home), Settings(home=home))
+    until = time.monotonic() + WORKER_SECONDS
+    while not client.worker_state().is_there:
+        assert process.poll() is None, "the worker ended"
+        assert time.monotonic() < until, "the worker did not come up"
+        time.sleep(0.1)
+    return process
 
 
 def link_models(home: Path) -> Path:
