@@ -3,6 +3,7 @@
 from auditlib.store.artifacts import Artifact, Artifacts
 from auditlib.store.calibrations import Calibrations, StoredCalibration
 from auditlib.store.database import Store
+from auditlib.store.run_list import RunLine, run_lines
 from auditlib.store.runs import (
     FINISHED,
     UNFINISHED,
@@ -27,6 +28,7 @@ __all__ = [
     "Calibrations",
     "Run",
     "RunGoneError",
+    "RunLine",
     "RunProgress",
     "RunState",
     "Runs",
@@ -36,5 +38,6 @@ __all__ = [
     "TokenCache",
     "UnfinishedRun",
     "Workspace",
+    "run_lines",
     "unfinished_runs",
 ]
