@@ -3,6 +3,7 @@
 Page and command line need `JobClient` alone; it imports neither torch nor DBOS.
 """
 
+from auditlib.jobs.brought import brought_file
 from auditlib.jobs.calibration import (
     CalibrationSummary,
     load_calibration,
@@ -10,7 +11,7 @@ from auditlib.jobs.calibration import (
     load_score_table,
     load_summary,
 )
-from auditlib.jobs.calibration_texts import CalibrationParameters, ChosenDocument, chosen
+from auditlib.jobs.calibration_texts import CalibrationParameters, ChosenDocument, calibration_parameters, chosen
 from auditlib.jobs.client import JobClient, LoadedModel, WorkerState
 from auditlib.jobs.kinds import KINDS, RunKind
 from auditlib.jobs.remote_model import RemoteModel
@@ -25,6 +26,8 @@ __all__ = [
     "RemoteModel",
     "RunKind",
     "WorkerState",
+    "brought_file",
+    "calibration_parameters",
     "chosen",
     "load_calibration",
     "load_read_sets",

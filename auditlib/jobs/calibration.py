@@ -64,7 +64,7 @@ def execute_calibration(context: RunContext) -> str:
     """Texts, model, readings, numbers, files."""
     parameters = calibration_parameters(context.run.parameters)
     # Before the model: a document that is gone should not wait for gigabytes to be loaded.
-    sets = calibration_sets(parameters, context.store, context.run.workspace)
+    sets = calibration_sets(parameters, context.store, context.run)
     model = context.open_model(parameters.model)
     context.record(
         {"target": model.identity.as_dict()},
@@ -119,7 +119,7 @@ def load_read_sets(store: Store, run: Run, cache_bytes: int) -> ReadSets | None:
     None where a document or a reading is gone; what the run found can still be shown then.
     """
     try:
-        sets = calibration_sets(calibration_parameters(run.parameters), store, run.workspace)
+        sets = calibration_sets(calibration_parameters(run.parameters), store, run)
         plan = kept_plan(Artifacts(store), run.id)
         identity = from_plain(ModelIdentity, run.identities["target"])
         summary = load_summary(store, run)

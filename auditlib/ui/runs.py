@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -21,11 +21,18 @@ def jobs() -> JobClient:
     return JobClient(store(), settings())
 
 
-def start_form(kind: str, name: str, parameters: Callable[[], object], said: str, label: str) -> None:
+def start_form(
+    kind: str,
+    name: str,
+    parameters: Callable[[], object],
+    said: str,
+    label: str,
+    files: Callable[[], Mapping[str, bytes]] = dict,
+) -> None:
     """A name, who asks, and the button that starts a run of `kind`; the page then shows that run.
 
-    `parameters` is called when the button was clicked, and may raise `AuditError`. `said` stands beside the button:
-    what will be read, and how long it takes.
+    `parameters`, and `files` that the run brings, are asked for when the button was clicked, and may raise
+    `AuditError`. `said` stands below: what will be read, and how long it takes.
     """
     name_field, who_field, button = st.columns([3, 2, 1], vertical_alignment="bottom")
     chosen = name_field.text_input("Name of the run", placeholder=name, max_chars=200, key=f"{kind}_run_name")
@@ -34,7 +41,7 @@ def start_form(kind: str, name: str, parameters: Callable[[], object], said: str
     st.caption(said)
     if clicked:
         try:
-            run = jobs().start(kind, chosen.strip() or name, parameters(), who.strip())
+            run = jobs().start(kind, chosen.strip() or name, parameters(), who.strip(), files())
         except AuditError as error:
             show_error(error)
             return
