@@ -2,6 +2,7 @@
 
 from auditlib.store.artifacts import Artifact, Artifacts
 from auditlib.store.calibrations import Calibrations, StoredCalibration
+from auditlib.store.clearing import Clearing, ClearingState
 from auditlib.store.database import Store
 from auditlib.store.run_list import RunLine, run_lines
 from auditlib.store.runs import (
@@ -26,6 +27,8 @@ __all__ = [
     "Artifacts",
     "CacheSize",
     "Calibrations",
+    "Clearing",
+    "ClearingState",
     "Run",
     "RunGoneError",
     "RunLine",
