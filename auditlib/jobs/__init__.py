@@ -3,7 +3,8 @@
 Page and command line need `JobClient` alone; it imports neither torch nor DBOS.
 """
 
-from auditlib.jobs.calibration import (
+from auditlib.jobs import calibration  # noqa: F401  registers its kind
+from auditlib.jobs.calibration_files import (
     CalibrationSummary,
     load_calibration,
     load_read_sets,
@@ -12,6 +13,7 @@ from auditlib.jobs.calibration import (
 )
 from auditlib.jobs.calibration_texts import CalibrationParameters, ChosenDocument, chosen
 from auditlib.jobs.client import JobClient, LoadedModel, WorkerState
+from auditlib.jobs.handing_over import evidence_file_name, report_files
 from auditlib.jobs.kinds import KINDS, RunKind
 from auditlib.jobs.remote_model import RemoteModel
 
@@ -26,8 +28,10 @@ __all__ = [
     "RunKind",
     "WorkerState",
     "chosen",
+    "evidence_file_name",
     "load_calibration",
     "load_read_sets",
     "load_score_table",
     "load_summary",
+    "report_files",
 ]

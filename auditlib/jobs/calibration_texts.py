@@ -14,7 +14,7 @@ from auditlib.documents.cutting import METHODS, Cutting
 from auditlib.evidence.thresholds import Rule
 from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
-from auditlib.scoring import DEFAULT_K, checked_k
+from auditlib.scoring import DEFAULT_K, SCORES, checked_k
 from auditlib.store import Store, StoredDocument, Workspace
 
 
@@ -33,6 +33,7 @@ class CalibrationParameters:
 
     texts      "documents" of the workspace, or the "demo" that comes with the program
     rule       how the threshold is chosen: "accuracy", or a false-positive rate
+    score      whose verdict the report gives; another one where these texts cannot have it
     """
 
     model: ModelRequest
@@ -43,6 +44,7 @@ class CalibrationParameters:
     k: float = DEFAULT_K
     alpha: float = ALPHA
     rule: Rule = "accuracy"
+    score: str = "min_k"
     seed: int = 0
 
 
@@ -64,6 +66,8 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     checked_k(parameters.k)
     checked_alpha(parameters.alpha)
     checked_rule(parameters.rule)
+    if parameters.score not in SCORES:
+        raise AuditError(f"There is no score {parameters.score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
     if parameters.cutting.method not in METHODS:
         raise AuditError(
             f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."
@@ -75,7 +79,16 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
 
 def calibration_sets(parameters: CalibrationParameters, store: Store, workspace: str) -> LabelledSets:
     """The two sets. Raises `AuditError` where a document was deleted or changed since it was chosen."""
-    documents = demo_passages() if parameters.texts == "demo" else _documents(parameters, Workspace(store, workspace))
+    return cut_sets(parameters, calibration_documents(parameters, store, workspace))
+
+
+def calibration_documents(parameters: CalibrationParameters, store: Store, workspace: str) -> list[Document]:
+    """The texts before they are cut. Raises `AuditError` likewise."""
+    return demo_passages() if parameters.texts == "demo" else _documents(parameters, Workspace(store, workspace))
+
+
+def cut_sets(parameters: CalibrationParameters, documents: Sequence[Document]) -> LabelledSets:
+    """The two sets out of their documents."""
     cuts = [parameters.cutting.cut(document) for document in told_apart(documents)]
     return labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
 
