@@ -99,7 +99,7 @@ def package_files(evidence: Evidence) -> dict[str, bytes]:
         "parameters": dict(evidence.parameters),
         "identities": {role: dict(identity) for role, identity in evidence.identities.items()},
         "seed": evidence.seed,
-        "numbers": {name: _finite(value) for name, value in evidence.numbers.items()},
+        "numbers": {name: finite(value) for name, value in evidence.numbers.items()},
         "command": evidence.command,
     }
     inputs = [{name: value for name, value in asdict(one).items() if name != "text"} for one in evidence.inputs]
@@ -150,8 +150,8 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
-def _finite(value: float | None) -> float | None:
-    """JSON has no word for what is not a number."""
+def finite(value: float | None) -> float | None:
+    """`value`, or None where it is not finite: JSON has no word for that."""
     return value if value is not None and math.isfinite(value) else None
 
 
