@@ -13,7 +13,13 @@ import signal
 import sys
 from pathlib import Path
 
-_PRELOADED = ["auditlib.cli", "auditlib.jobs.worker", "auditlib.models.opening", "auditlib.audits.calibration", __name__]
+_PRELOADED = ["auditlib.cli", "auditlib.jobs.worker", "auditlib.models.opening", "auditlib.audits.calibration"]
+    "auditlib.cli",
+    "auditlib.jobs.worker",
+    "auditlib.models.opening",
+    "auditlib.audits.calibration",
+    __name__,
+]
 
 
 class QuickWorker:
@@ -21,7 +27,7 @@ class QuickWorker:
 
     def __init__(self, environment: dict[str, str], output: Path) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(_PRELOADED)
+        context.set_forkserver_preload([*_PRELOADED, __name__])
         self._output = output
         self._process = context.Process(target=_work, args=(environment, str(output)), daemon=True)
         self._process.start()
