@@ -13,6 +13,7 @@ from auditlib.cli.common import said, stop
 from auditlib.cli.runs import RunId, named, opened, runs_app
 from auditlib.core import AuditError
 from auditlib.jobs import report_files
+from auditlib.jobs.brought import BROUGHT
 from auditlib.reports.archive import fingerprint
 from auditlib.store import Artifacts
 
@@ -55,7 +56,8 @@ def export(
         store, client = opened()
         run = named(client, run_id)
         kept = Artifacts(store)
-        names = [artifact.name for artifact in kept.of(run.id) if _PLAIN.fullmatch(artifact.name)]
+        # What the run was given to read is no result, and lies with whoever brought it.
+        names = [file.name for file in kept.of(run.id) if _PLAIN.fullmatch(file.name) and file.name != BROUGHT]
         if not names:
             raise AuditError(f"“{run.name}” is {run.state.value} and has made no files.", "Wait for its end.")
         _write(out or Path(f"{run.kind}-{run.id[:8]}"), {name: kept.read(run.id, name) for name in names})

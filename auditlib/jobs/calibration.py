@@ -39,7 +39,7 @@ def execute_calibration(context: RunContext) -> str:
     """Texts, model, readings, numbers, files."""
     parameters = calibration_parameters(context.run.parameters)
     # Before the model: a document that is gone should not wait for gigabytes to be loaded.
-    documents = calibration_documents(parameters, context.store, context.run.workspace)
+    documents = calibration_documents(parameters, context.store, context.run)
     sets = cut_sets(parameters, documents)
     model = context.open_model(parameters.model)
     context.record(
@@ -58,7 +58,8 @@ def execute_calibration(context: RunContext) -> str:
     score_table(read, parameters.k).to_parquet(table, index=False)
     context.put(SCORES_FILE, "application/vnd.apache.parquet", table.getvalue())
     steps = tuple(sorted({document.steps for document in documents}))
-    prepared = Preparation(parameters.texts, parameters.cutting, steps, parameters.drop_shared)
+    texts = "files" if parameters.texts == "brought" else parameters.texts
+    prepared = Preparation(texts, parameters.cutting, steps, parameters.drop_shared)
     context.put(EXAMINED, "application/json", _json(Examined(material_of(read), prepared)))
     context.put(SUMMARY, "application/json", _json(summary))
     return SUMMARY

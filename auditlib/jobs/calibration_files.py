@@ -95,7 +95,7 @@ def load_read_sets(store: Store, run: Run, cache_bytes: int) -> ReadSets | None:
     None where a document or a reading is gone; what the run found can still be shown then.
     """
     try:
-        sets = calibration_sets(calibration_parameters(run.parameters), store, run.workspace)
+        sets = calibration_sets(calibration_parameters(run.parameters), store, run)
         plan = kept_plan(Artifacts(store), run.id)
         identity = from_plain(ModelIdentity, run.identities["target"])
         summary = load_summary(store, run)

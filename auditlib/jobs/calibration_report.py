@@ -32,7 +32,7 @@ def run_evidence(store: Store, run: Run, with_texts: bool = False) -> Evidence:
     facts = _facts(run, parameters, summary, examined.material, examined.preparation)
     inputs = examined.material.inputs
     if with_texts:
-        sets = calibration_sets(parameters, store, run.workspace)
+        sets = calibration_sets(parameters, store, run)
         if sets.digest != summary.sets_sha256:
             raise AuditError(
                 "The texts are no longer those that the run examined.", "Make the package without the texts."

@@ -12,10 +12,11 @@ from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label
 from auditlib.documents.cutting import METHODS, Cutting
 from auditlib.evidence.thresholds import Rule
+from auditlib.jobs.brought import brought_documents
 from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
 from auditlib.scoring import DEFAULT_K, SCORES, checked_k
-from auditlib.store import Store, StoredDocument, Workspace
+from auditlib.store import Run, Store, StoredDocument, Workspace
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,13 @@ class ChosenDocument:
 class CalibrationParameters:
     """All that decides a calibration, so that the same parameters give the same numbers.
 
-    texts      "documents" of the workspace, or the "demo" that comes with the program
+    texts      "documents" of the workspace, those "brought" with the run, or the "demo" that comes with the program
     rule       how the threshold is chosen: "accuracy", or a false-positive rate
     score      whose verdict the report gives; another one where these texts cannot have it
     """
 
     model: ModelRequest
-    texts: Literal["documents", "demo"] = "documents"
+    texts: Literal["documents", "brought", "demo"] = "documents"
     documents: tuple[ChosenDocument, ...] = ()
     cutting: Cutting = field(default_factory=Cutting)
     drop_shared: bool = True
@@ -77,14 +78,18 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     return parameters
 
 
-def calibration_sets(parameters: CalibrationParameters, store: Store, workspace: str) -> LabelledSets:
+def calibration_sets(parameters: CalibrationParameters, store: Store, run: Run) -> LabelledSets:
     """The two sets. Raises `AuditError` where a document was deleted or changed since it was chosen."""
-    return cut_sets(parameters, calibration_documents(parameters, store, workspace))
+    return cut_sets(parameters, calibration_documents(parameters, store, run))
 
 
-def calibration_documents(parameters: CalibrationParameters, store: Store, workspace: str) -> list[Document]:
-    """The texts before they are cut. Raises `AuditError` likewise."""
-    return demo_passages() if parameters.texts == "demo" else _documents(parameters, Workspace(store, workspace))
+def calibration_documents(parameters: CalibrationParameters, store: Store, run: Run) -> list[Document]:
+    """The labelled texts before they are cut. Raises `AuditError` likewise."""
+    if parameters.texts == "demo":
+        return demo_passages()
+    if parameters.texts == "brought":
+        return brought_documents(store, run)
+    return _documents(parameters, Workspace(store, run.workspace))
 
 
 def cut_sets(parameters: CalibrationParameters, documents: Sequence[Document]) -> LabelledSets:

@@ -13,6 +13,7 @@ from typing import Any
 
 from auditlib.core import AuditError, ModelIdentity, Settings
 from auditlib.jobs.asking import ask
+from auditlib.jobs.brought import BROUGHT
 from auditlib.jobs.executing import kept_notes
 from auditlib.jobs.kinds import kind_of
 from auditlib.jobs.plain import to_plain
@@ -67,17 +68,26 @@ class JobClient:
         self._runs = Runs(store, workspace)
         self._now = now
 
-    def start(self, kind: str, name: str, parameters: object, who: str = "") -> Run:
-        """A new run, queued. `parameters` are the kind's own dataclass, or the plain values that a run keeps."""
+    def start(
+        self, kind: str, name: str, parameters: object, who: str = "", files: Mapping[str, bytes] | None = None
+    ) -> Run:
+        """A new run, queued. `parameters` are the kind's own dataclass, or the plain values that a run keeps.
+
+        `files` are texts that the run brings with it, as its kind packs them; they go when the run is deleted.
+        """
         plain: dict[str, Any] = to_plain(parameters)
         known = kind_of(kind)
         known.check(plain)
-        return self._runs.add(kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now())
+        return self._runs.add(
+            kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now(), files
+        )
 
     def duplicate(self, run_id: str, changes: Mapping[str, Any], name: str, who: str = "") -> Run:
         """A new run like an old one but for `changes` of its parameters."""
-        old = self._runs.open(run_id)
-        return self.start(old.kind, name, old.parameters | to_plain(dict(changes)), who)
+        old, artifacts = self._runs.open(run_id), Artifacts(self._store)
+        brought = [file.name for file in artifacts.of(run_id) if file.name == BROUGHT]
+        files = {file: artifacts.read(run_id, file) for file in brought}
+        return self.start(old.kind, name, old.parameters | to_plain(dict(changes)), who, files)
 
     def cancel(self, run_id: str) -> bool:
         """Ends a run; the worker stops at its next batch. False where it has ended already."""

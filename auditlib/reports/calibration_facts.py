@@ -66,7 +66,7 @@ class Material:
 class Preparation:
     """How texts became what the model read.
 
-    texts        "documents" of a workspace, "files" named on a command line, or the program's "demo"
+    texts        "documents" of a workspace, "files" that were brought for this run, or the program's "demo"
     steps        names of the cleaning steps; several sets of them where documents were cleaned differently
     drop_shared  whether texts that share passages with others were left out
     """

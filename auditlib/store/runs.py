@@ -14,7 +14,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from auditlib.core import AuditError
-from auditlib.store.artifacts import run_folder
+from auditlib.store.artifacts import run_folder, written_artifact
 from auditlib.store.database import Store
 from auditlib.store.tables import RunInputsRow, RunRow
 from auditlib.store.workspace import DEFAULT_NAME
@@ -100,8 +100,17 @@ class Runs:
         self._store = store
         self._workspace = workspace
 
-    def add(self, kind: str, name: str, parameters: Mapping[str, Any], seed: int, who: str, now: datetime) -> Run:
-        """A new run, queued."""
+    def add(
+        self,
+        kind: str,
+        name: str,
+        parameters: Mapping[str, Any],
+        seed: int,
+        who: str,
+        now: datetime,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Run:
+        """A new run, queued, with the `files` (JSON, by name) that it is to work on: no worker sees it without them."""
         row = RunRow(
             id=uuid4().hex,
             workspace=self._workspace,
@@ -120,6 +129,8 @@ class Runs:
             session.add(row)
             session.flush()
             session.add(RunInputsRow(run_id=row.id, inputs={}))
+            for file, data in (files or {}).items():
+                session.add(written_artifact(self._store, row.id, file, "application/json", data, now))
             session.refresh(row)
             return _run(row)
 

@@ -14,12 +14,6 @@ import sys
 from pathlib import Path
 
 _PRELOADED = ["auditlib.cli", "auditlib.jobs.worker", "auditlib.models.opening", "auditlib.audits.calibration"]
-    "auditlib.cli",
-    "auditlib.jobs.worker",
-    "auditlib.models.opening",
-    "auditlib.audits.calibration",
-    __name__,
-]
 
 
 class QuickWorker:
