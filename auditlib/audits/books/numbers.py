@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from auditlib.audits.books.shelves import Shelves
+from auditlib.audits.books.shelves import REFERENCE, Shelves
 from auditlib.audits.calibration import K_SCORES, KS
 from auditlib.core import AuditError, Capability, Progress, TargetModel, TokenStats
 from auditlib.evidence import extraction_windows
@@ -28,6 +28,8 @@ from auditlib.scoring.min_k_plus_plus import standardized_logprob
 PORTIONS = (0.25, 0.5, 1.0)
 WHOLE = len(PORTIONS) - 1
 FEWEST_TOKENS = 2
+Places = slice | NDArray[np.int64] | NDArray[np.bool_]
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -50,27 +52,28 @@ class SnippetNumbers:
     n_windows: NDArray[np.int64]
     missing: dict[str, str]
 
-    @property
-    def usable(self) -> list[str]:
-        """Scores that every snippet has."""
-        return [name for name in self.by_score if self.unavailable_because(name) is None]
+    def usable(self, places: Places = ALL) -> list[str]:
+        """Scores that every one of these snippets has."""
+        return [name for name in self.by_score if self.unavailable_because(name, places) is None]
 
-    def unavailable_because(self, name: str) -> str | None:
-        """Why not all snippets have a score; None where they have."""
+    def unavailable_because(self, name: str, places: Places = ALL) -> str | None:
+        """Why not all of these snippets have a score; None where they have."""
         if name not in self.by_score:
             return f"There is no score {name[:40]!r}."
-        values = self.by_score[name][:, WHOLE]
+        values = self.by_score[name][places, WHOLE]
         lacking = int(np.count_nonzero(np.isnan(values.reshape(len(values), -1)).any(axis=1)))
         if not lacking:
             return None
         why = self.missing.get(name, "")
         return why if lacking == len(values) else f"{lacking:,} of {len(values):,} snippets cannot have it: {why}"
 
-    def scores(self, name: str, k: float = DEFAULT_K, portion: int = WHOLE) -> NDArray[np.float64]:
-        """One score of every snippet (n,), at k percent. Raises `AuditError` where that was not computed."""
+    def scores(
+        self, name: str, k: float = DEFAULT_K, portion: int = WHOLE, places: Places = ALL
+    ) -> NDArray[np.float64]:
+        """One score of these snippets, at k percent. Raises `AuditError` where that was not computed."""
         if name not in SCORES or name not in self.by_score:
             raise AuditError(f"There is no score {name[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
-        values = self.by_score[name][:, portion]
+        values = self.by_score[name][places, portion]
         if name in K_SCORES:
             if k not in self.ks:
                 raise AuditError(
@@ -79,7 +82,7 @@ class SnippetNumbers:
                 )
             values = values[:, self.ks.index(k)]
         if np.isnan(values).any():
-            why = self.unavailable_because(name) or "Some snippets are too short for it."
+            why = self.unavailable_because(name, places) or "Some snippets are too short for it."
             raise AuditError(f"{SCORES[name].label} cannot be had for these texts. {why}", "Choose another score.")
         return values
 
@@ -94,11 +97,16 @@ class SnippetNumbers:
 
 
 def read_shelves(
-    model: TargetModel, shelves: Shelves, k: float = DEFAULT_K, progress: Progress | None = None
+    model: TargetModel,
+    shelves: Shelves,
+    score: str = "min_k",
+    k: float = DEFAULT_K,
+    progress: Progress | None = None,
 ) -> SnippetNumbers:
-    """Every snippet through the model, as it stands and in lower case. The one expensive step.
+    """Every snippet through the model. The one expensive step.
 
-    Token statistics are let go as soon as their numbers are made. Raises `AuditError`, naming the work, where a
+    The reference shelf is also read in lower case, so that every method can be tried on it; audited books are only
+    where `score` asks for that, as it takes as long again. Token statistics are let go as soon as their numbers are made. Raises `AuditError`, naming the work, where a
     snippet cannot be scored.
     """
     snippets = shelves.snippets
@@ -106,7 +114,10 @@ def read_shelves(
     names = [f"“{title[:60]}” from word {s.first_word + 1:,}" for title, s in zip(titles, snippets, strict=True)]
     made = NumbersMaker(len(snippets), k, model.capabilities)
     texts = [snippet.text for snippet in snippets]
-    for place, reading in read_texts(model, texts, progress=progress, names=names):
+    lowercase = [
+        SCORES[score].reads_lowercased or shelves.works[work].shelf in REFERENCE for work in shelves.work_of.tolist()
+    ]
+    for place, reading in read_texts(model, texts, lowercase=lowercase, progress=progress, names=names):
         made.add(place, reading)
     return made.numbers()
 
