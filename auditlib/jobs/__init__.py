@@ -13,6 +13,7 @@ from auditlib.jobs.calibration_files import (
     load_score_table,
     load_summary,
 )
+from auditlib.jobs.calibration_report import ShownCalibration, evidence_as_shown
 from auditlib.jobs.calibration_texts import CalibrationParameters, ChosenDocument, calibration_parameters, chosen
 from auditlib.jobs.client import JobClient, LoadedModel, WorkerState
 from auditlib.jobs.handing_over import evidence_file_name, report_files
@@ -28,10 +29,12 @@ __all__ = [
     "LoadedModel",
     "RemoteModel",
     "RunKind",
+    "ShownCalibration",
     "WorkerState",
     "brought_file",
     "calibration_parameters",
     "chosen",
+    "evidence_as_shown",
     "evidence_file_name",
     "load_calibration",
     "load_examined",
