@@ -6,6 +6,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -14,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from auditlib.audits.calibration import calibrate, examine_words
-from auditlib.audits.sets import read_sets
+from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
 from auditlib.cli import app
-from auditlib.core import Document
+from auditlib.core import Document, Progress, TargetModel
 from auditlib.documents import read_file
 from auditlib.documents.cutting import Cutting
 from auditlib.jobs import load_read_sets, report_files
@@ -32,6 +33,7 @@ from tests.jobs.finished import finished_run, written
 from tests.tiny import llama_config, save_folder
 
 MADE = documents(24, words=60)
+Rerun = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def package(place: Place, run: Run) -> bytes:
 
 
 @pytest.fixture
-def rerun(place: Place, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+def rerun(place: Place, tmp_path: Path) -> Rerun:
     """Reruns a package, by default in an empty data folder and with the run's own model."""
 
     def call(data: bytes, *options: object, home: Path | None = None, model: bool = True) -> tuple[int, str, str]:
@@ -75,7 +77,7 @@ def changed(package: bytes, tmp_path: Path, name: str, change: Callable[[Any], A
     return pack(files)
 
 
-def test_a_run_comes_out_again_with_the_documents_of_the_workspace(rerun, package: bytes, place: Place) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_comes_out_again_with_the_documents_of_the_workspace(rerun: Rerun, package: bytes, place: Place) -> None:
     code, out, err = rerun(package, "--json", home=place.home)
     assert code == 0, err
     found = json.loads(out)
@@ -87,15 +89,15 @@ def test_a_run_comes_out_again_with_the_documents_of_the_workspace(rerun, packag
     assert any(one["packaged"] not in (None, 0, 1) for one in found["numbers"])
 
 
-def test_texts_that_the_package_carries_are_enough(rerun, place: Place, run: Run) -> None:  # type: ignore[no-untyped-def]
+def test_texts_that_the_package_carries_are_enough(rerun: Rerun, place: Place, run: Run) -> None:
     code, out, err = rerun(report_files(place.store, run, with_texts=True, with_pdf=False).data)
     assert code == 0, err
     assert "All 36 numbers come out again on 24 texts" in out
     assert "in the package" in err
 
 
-def test_texts_are_found_by_their_hash_in_what_is_brought_and_missing_ones_are_named(  # type: ignore[no-untyped-def]
-    rerun, package: bytes, tmp_path: Path
+def test_texts_are_found_by_their_hash_in_what_is_brought_and_missing_ones_are_named(
+    rerun: Rerun, package: bytes, tmp_path: Path
 ) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
@@ -117,15 +119,14 @@ def test_texts_are_found_by_their_hash_in_what_is_brought_and_missing_ones_are_n
     assert "numbers come out again" in out
 
 
-def test_texts_are_cleaned_as_they_were_for_the_run(rerun, place: Place, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_texts_are_cleaned_as_they_were_for_the_run(rerun: Rerun, place: Place, tmp_path: Path) -> None:
     made: list[Document] = []
     folder = tmp_path / "raw"
     folder.mkdir()
     for number, document in enumerate(documents(12, seed=5)):
-        words = document.text.replace("surprised", "sur-\nprised")
-        raw = written(folder / f"{number}.txt", f"{words} cof-\nfee  and\ttea".encode())
+        raw = written(folder / f"{number}.txt", f"{document.text} cof-\nfee  and\ttea".encode())
         (read,) = read_file(raw.name, raw, without=("white_space",))
-        made.append(read_labelled(read, document))
+        made.append(replace(read, label=document.label, group=document.group))
     assert all("coffee" in document.text for document in made)
     done = finished_run(place, made)
     data = report_files(place.store, done, with_pdf=False).data
@@ -133,7 +134,7 @@ def test_texts_are_cleaned_as_they_were_for_the_run(rerun, place: Place, tmp_pat
     assert code == 0, err
 
 
-def test_a_package_of_the_page_or_without_its_preparation_comes_out_again(rerun, place: Place, run: Run) -> None:  # type: ignore[no-untyped-def]
+def test_a_package_of_the_page_or_without_its_preparation_comes_out_again(rerun: Rerun, place: Place, run: Run) -> None:
     read = load_read_sets(place.store, run, place.settings.cache_bytes)
     assert read is not None
     found = calibrate(read, examine_words(read.sets), 45.0, 0.1, 0.2)
@@ -143,7 +144,7 @@ def test_a_package_of_the_page_or_without_its_preparation_comes_out_again(rerun,
     assert code == 0, err
 
 
-def test_a_package_of_the_command_line_comes_out_again(rerun, place: Place, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_package_of_the_command_line_comes_out_again(rerun: Rerun, place: Place, tmp_path: Path) -> None:
     for label, own in (("members", MADE[::2]), ("others", MADE[1::2])):
         rows = [json.dumps({"text": document.text, "group": document.group}) + "\n" for document in own]
         (tmp_path / f"{label}.jsonl").write_text("".join(rows), encoding="utf-8")
@@ -158,8 +159,10 @@ def test_a_package_of_the_command_line_comes_out_again(rerun, place: Place, tmp_
     assert code == 0, err
 
 
-def test_the_readings_are_made_anew(rerun, package: bytes, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    def nudged(model, sets, progress=None):  # type: ignore[no-untyped-def]
+def test_the_readings_are_made_anew(
+    rerun: Rerun, package: bytes, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nudged(model: TargetModel, sets: LabelledSets, progress: Progress | None = None) -> ReadSets:
         read = read_sets(model, sets, progress)
         for reading in read.readings:
             reading.stats.logprob[:] -= 0.01
@@ -171,8 +174,8 @@ def test_the_readings_are_made_anew(rerun, package: bytes, place: Place, monkeyp
     assert "loss.mean" in out
 
 
-def test_numbers_that_differ_are_shown_and_end_with_1(  # type: ignore[no-untyped-def]
-    rerun, package: bytes, place: Place, tmp_path: Path
+def test_numbers_that_differ_are_shown_and_end_with_1(
+    rerun: Rerun, package: bytes, place: Place, tmp_path: Path
 ) -> None:
     def by(step: float) -> bytes:
         def change(said: dict[str, Any]) -> dict[str, Any]:
@@ -192,8 +195,8 @@ def test_numbers_that_differ_are_shown_and_end_with_1(  # type: ignore[no-untype
     assert "loss.auc" not in out
 
 
-def test_a_number_that_the_package_leaves_out_does_not_agree(  # type: ignore[no-untyped-def]
-    rerun, package: bytes, place: Place, tmp_path: Path
+def test_a_number_that_the_package_leaves_out_does_not_agree(
+    rerun: Rerun, package: bytes, place: Place, tmp_path: Path
 ) -> None:
     def without(said: dict[str, Any]) -> dict[str, Any]:
         del said["numbers"]["min_k.auc"]
@@ -204,7 +207,7 @@ def test_a_number_that_the_package_leaves_out_does_not_agree(  # type: ignore[no
     assert "min_k.auc" in out
 
 
-def test_a_model_that_a_stranger_names_is_not_opened_unasked(rerun, package: bytes, place: Place) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_a_stranger_names_is_not_opened_unasked(rerun: Rerun, package: bytes, place: Place) -> None:
     code, _, err = rerun(package, home=place.home, model=False)
     assert code == 2
     assert place.model.source[-30:] in err
@@ -214,8 +217,8 @@ def test_a_model_that_a_stranger_names_is_not_opened_unasked(rerun, package: byt
     assert "The package names the model" in err
 
 
-def test_another_model_is_refused_with_both_side_by_side(  # type: ignore[no-untyped-def]
-    rerun, package: bytes, place: Place, tmp_path: Path
+def test_another_model_is_refused_with_both_side_by_side(
+    rerun: Rerun, package: bytes, place: Place, tmp_path: Path
 ) -> None:
     other = save_folder(tmp_path / "other", llama_config(context=128))
     code, out, err = rerun(package, "--model", other, home=place.home, model=False)
@@ -229,7 +232,7 @@ def test_another_model_is_refused_with_both_side_by_side(  # type: ignore[no-unt
     assert out == ""
 
 
-def test_an_adapter_that_is_not_named_is_asked_for(rerun, package: bytes, place: Place, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_an_adapter_that_is_not_named_is_asked_for(rerun: Rerun, package: bytes, place: Place, tmp_path: Path) -> None:
     def adapted(said: dict[str, Any]) -> dict[str, Any]:
         said["identities"]["target"]["adapter"] = "f" * 64
         return said
@@ -239,7 +242,7 @@ def test_an_adapter_that_is_not_named_is_asked_for(rerun, package: bytes, place:
     assert "--adapter" in err
 
 
-def test_one_changed_byte_anywhere_is_refused(rerun, package: bytes, place: Place) -> None:  # type: ignore[no-untyped-def]
+def test_one_changed_byte_anywhere_is_refused(rerun: Rerun, package: bytes, place: Place) -> None:
     for at in range(5, len(package), len(package) // 12):
         altered = bytearray(package)
         altered[at] ^= 0x01
@@ -250,13 +253,13 @@ def test_one_changed_byte_anywhere_is_refused(rerun, package: bytes, place: Plac
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
-def test_a_truncated_package_is_refused(rerun, package: bytes, share: float) -> None:  # type: ignore[no-untyped-def]
+def test_a_truncated_package_is_refused(rerun: Rerun, package: bytes, share: float) -> None:
     code, _, err = rerun(package[: int(len(package) * share)])
     assert code == 2
     assert "Stopped:" in err
 
 
-def test_a_package_of_a_newer_program_or_another_kind_is_refused(rerun, package: bytes, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_package_of_a_newer_program_or_another_kind_is_refused(rerun: Rerun, package: bytes, tmp_path: Path) -> None:
     newer = changed(package, tmp_path, "run.json", lambda said: said | {"format": 99})
     code, _, err = rerun(newer)
     assert code == 2
@@ -288,8 +291,8 @@ def test_a_package_of_a_newer_program_or_another_kind_is_refused(rerun, package:
         ("inputs.json", lambda said: {"texts": 7}, "calibration's package"),
     ],
 )
-def test_a_package_that_makes_no_sense_is_refused_in_two_sentences(  # type: ignore[no-untyped-def]
-    rerun, package: bytes, tmp_path: Path, file: str, change: Callable[[Any], Any], said: str
+def test_a_package_that_makes_no_sense_is_refused_in_two_sentences(
+    rerun: Rerun, package: bytes, tmp_path: Path, file: str, change: Callable[[Any], Any], said: str
 ) -> None:
     code, out, err = rerun(changed(package, tmp_path, file, change))
     assert code == 2
@@ -297,8 +300,8 @@ def test_a_package_that_makes_no_sense_is_refused_in_two_sentences(  # type: ign
     assert out == ""
 
 
-def test_words_that_a_document_does_not_have_are_missing_and_no_error(  # type: ignore[no-untyped-def]
-    rerun, package: bytes, place: Place, tmp_path: Path
+def test_words_that_a_document_does_not_have_are_missing_and_no_error(
+    rerun: Rerun, package: bytes, place: Place, tmp_path: Path
 ) -> None:
     far = changed(package, tmp_path, "inputs.json", lambda said: [said[0] | {"first_word": 10**12}, *said[1:]])
     code, _, err = rerun(far, home=place.home)
@@ -306,7 +309,7 @@ def test_words_that_a_document_does_not_have_are_missing_and_no_error(  # type: 
     assert "1 of the 24 examined texts cannot be found" in err
 
 
-def test_a_zip_bomb_is_refused(rerun, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_zip_bomb_is_refused(rerun: Rerun, tmp_path: Path) -> None:
     file = tmp_path / "bomb.zip"
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         archive.writestr("run.json", b" " * (200 << 20))
@@ -316,7 +319,7 @@ def test_a_zip_bomb_is_refused(rerun, tmp_path: Path) -> None:  # type: ignore[n
     assert "zip bomb" in err
 
 
-def test_a_promise_of_four_gigabytes_is_refused(rerun, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_promise_of_four_gigabytes_is_refused(rerun: Rerun, tmp_path: Path) -> None:
     data = zlib.compress(b" ", 9)
     file = tmp_path / "promise.zip"
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -328,7 +331,7 @@ def test_a_promise_of_four_gigabytes_is_refused(rerun, tmp_path: Path) -> None: 
 
 
 @pytest.mark.parametrize("name", ["../run.json", "/etc/run.json", "a/run.json", "C:\\run.json", "..\\run.json", ".run"])
-def test_names_that_lead_elsewhere_are_refused(rerun, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_names_that_lead_elsewhere_are_refused(rerun: Rerun, tmp_path: Path, name: str) -> None:
     file = tmp_path / "tricks.zip"
     with ZipFile(file, "w") as archive:
         archive.writestr(name, b"{}")
@@ -344,9 +347,3 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
         result = CliRunner().invoke(app, ["rerun", str(path)])
         assert result.exit_code == 2
         assert isinstance(result.exception, SystemExit)
-
-
-def read_labelled(read: Document, like: Document) -> Document:
-    from dataclasses import replace
-
-    return replace(read, label=like.label, group=like.group, title=like.title)

@@ -20,7 +20,8 @@ def finished_run(place: Place, made: Sequence[Document], name: str = "North", **
     parameters = replace(place.bring(list(made)), **changes)
     run = place.client.start("calibration", name, parameters, "A. Auditor")
     here = Here(load_model(parameters.model, place.settings))
-    assert execute_run(place.store, place.settings, "default", run.id, here) == "done"
+    ended = execute_run(place.store, place.settings, "default", run.id, here)
+    assert ended == "done", place.client.run(run.id).problem
     return place.client.run(run.id)
 
 

@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 from lxml import html as parser
 
-from auditlib.core import AuditError, Document
+from auditlib.core import AuditError, Capability
 from auditlib.documents.cutting import Cutting
 from auditlib.jobs import evidence_file_name, report_files
+from auditlib.jobs.executing import execute_run
+from auditlib.models.local import LocalModel
+from auditlib.models.opening import load_model
 from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import unpack, verify
 from auditlib.store import Run, TokenCache, Workspace
 from tests.jobs.conftest import NOW, Place, documents
 from tests.jobs.finished import finished_run, written
+from tests.jobs.test_executing import Here
 
 MADE = documents(40, words=60)
 CLEANED = [replace(document, steps=("unicode", "hyphens")) for document in MADE]
@@ -97,17 +101,22 @@ def test_where_nothing_can_print_the_package_goes_without_pdf_and_says_why(
     assert "/no/such/browser" in made.without_pdf
 
 
-def test_a_run_whose_score_cannot_be_had_reports_another(
-    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # "7" has no letters to put in lower case: what is left of it is one token, and nothing is scored.
-    digits = [
-        replace(document, text=f"{document.text} {place}") for place, document in enumerate(documents(24, seed=9))
-    ]
-    done = finished_run(place, with_ids(digits), "without it", score="min_k_plus_plus")
-    without = replace(done, parameters=done.parameters | {"score": "min_k"})
-    files = unpack(written(tmp_path / "p.zip", report_files(place.store, without, with_pdf=False).data))
-    assert json.loads(files["parameters.json"])["score"] == "min_k"
+def test_a_score_that_these_texts_cannot_have_gives_way_to_one_that_they_can(place: Place, tmp_path: Path) -> None:
+    class WithoutRank(Here):
+        def open_model(self, request: ModelRequest) -> LocalModel:
+            model = super().open_model(request)
+            model.capabilities = frozenset({Capability.TOKEN_LOGPROBS})  # as most endpoints have
+            return model
+
+    parameters = replace(place.bring(MADE), score="min_k_plus_plus")
+    started = place.client.start("calibration", "of an endpoint", parameters)
+    here = WithoutRank(load_model(place.model, place.settings))
+    assert execute_run(place.store, place.settings, "default", started.id, here) == "done"
+    done = place.client.run(started.id)
+    files = unpack(written(tmp_path / "p.zip", report_files(place.store, done, with_pdf=False).data))
+    said = json.loads(files["parameters.json"])
+    assert "min_k_plus_plus" not in said["scores"]
+    assert said["score"] == said["scores"][0]
 
 
 def test_what_is_not_done_has_no_report(place: Place) -> None:
@@ -131,9 +140,3 @@ def test_documents_and_cache_may_be_gone(tmp_path: Path, tiny_model: ModelReques
     with pytest.raises(AuditError, match="can no longer be found"):
         report_files(place.store, done, with_texts=True, with_pdf=False)
     place.close()
-
-
-def with_ids(made: list[Document]) -> list[Document]:
-    from hashlib import sha256
-
-    return [replace(document, id=sha256(document.text.encode()).hexdigest()) for document in made]
