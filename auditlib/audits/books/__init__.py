@@ -6,7 +6,7 @@ from auditlib.audits.books.known import Known, Method
 from auditlib.audits.books.numbers import SnippetNumbers, numbers_from_parquet, numbers_to_parquet
 from auditlib.audits.books.passages import extraction_map, profile
 from auditlib.audits.books.planning import BookPlan, plan_books
-from auditlib.audits.books.reading import BlindWords, ReadBooks, examine_words, read_books
+from auditlib.audits.books.reading import BlindWords, PlacedWorks, ReadBooks, examine_words, read_books
 from auditlib.audits.books.shelves import Shelf, Shelves, Work, arrange, refuse_unusable
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Judged",
     "Known",
     "Method",
+    "PlacedWorks",
     "ReadBooks",
     "Shelf",
     "Shelves",

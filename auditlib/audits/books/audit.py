@@ -42,7 +42,7 @@ def audit_books(read: ReadBooks, settings: BookSettings, calibration: Calibratio
         known = known_calibration(calibration, read, settings.score, settings.k)
         found = judge(read, known, settings)
         return BookAudit(settings, known, found, {}, {}, extractions(read), sensitivity(read, known, settings))
-    places = read.snippets_on(*REFERENCE)
+    places = read.placed.snippets_on(*REFERENCE)
     unavailable = {name: why for name in SCORES if (why := read.numbers.unavailable_because(name, places))}
     usable = [name for name in SCORES if name not in unavailable]
     if settings.score in unavailable:

@@ -114,7 +114,7 @@ def judge(read: ReadBooks, known: Known, settings: BookSettings, portion: int = 
     With a `portion` (a place in PORTIONS) scores are of so much of each snippet, and `known` must be likewise.
     """
     checked_settings(settings)
-    places = [read.snippets_of(work) for work in read.on(Shelf.AUDITED)]
+    places = [read.placed.snippets_of(work) for work in read.placed.on(Shelf.AUDITED)]
     audited = np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
     scores = read.numbers.scores(settings.score, settings.k, portion, audited)
     ends = np.cumsum([len(own) for own in places])
@@ -135,7 +135,7 @@ def judge(read: ReadBooks, known: Known, settings: BookSettings, portion: int = 
     smallest = smallest_p(found.n_works, n_books, settings.correction)[1]
     token_range = (float(known.n_tokens[others].min()), float(known.n_tokens[others].max()))
     books = []
-    for place, (work, own, values) in enumerate(zip(read.on(Shelf.AUDITED), places, by_book, strict=True)):
+    for place, (work, own, values) in enumerate(zip(read.placed.on(Shelf.AUDITED), places, by_book, strict=True)):
         rate, no_rate = _rate(values, threshold, errors, no_threshold, settings.seed)
         findings = BookFindings(
             reference=known.verdict,

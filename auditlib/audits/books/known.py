@@ -78,25 +78,25 @@ def known_shelf(
 
     `n_tried` scores were looked at; p is corrected for that.
     """
-    if read.blind is None:
+    if read.placed.blind is None:
         raise AuditError("There is no reference shelf.", "Bring one, or judge by a saved calibration.")
-    places = read.snippets_on(*REFERENCE)
+    places = read.placed.snippets_on(*REFERENCE)
     scores = read.numbers.scores(score, k, portion, places)
-    works = read.work_of[places]
-    members = read.on(Shelf.MEMBERS)
+    works = read.placed.work_of[places]
+    members = read.placed.on(Shelf.MEMBERS)
     is_member = np.isin(works, members)
     findings = examine(
         is_member, scores, works, blind_scores=None, lengths=None, same_model=True, n_tried=n_tried, seed=seed
     )
-    seen = np.searchsorted(places, read.blind.places)
-    seen_by_words = (is_member[seen], scores[seen], read.blind.blind.scores, works[seen])
+    seen = np.searchsorted(places, read.placed.blind.places)
+    seen_by_words = (is_member[seen], scores[seen], read.placed.blind.blind.scores, works[seen])
     adds = adds_to_blind(*seen_by_words)
     findings = replace(
         findings,
-        blind_auc=read.blind.blind.auc,
+        blind_auc=read.placed.blind.blind.auc,
         over_blind=auc_over_blind(*seen_by_words, seed=seed),
         adds_to_blind_p=adds.p if adds.direction > 0 else 1.0,
-        lengths=read.blind.lengths,
+        lengths=read.placed.blind.lengths,
     )
     n_tokens = read.numbers.n_tokens[places]
     return Known(is_member, scores, works, n_tokens, calibration_verdict(findings, alpha), findings)
@@ -104,8 +104,8 @@ def known_shelf(
 
 def known_calibration(calibration: Calibration, read: ReadBooks, score: str, k: float) -> Known:
     """A saved calibration in place of a shelf. Raises `AuditError` where it is of another model, score, k or length."""
-    refuse_other_model(calibration, read.identity)
-    refuse_other_settings(calibration, read.cutting, score, k)
+    refuse_other_model(calibration, read.placed.identity)
+    refuse_other_settings(calibration, read.placed.cutting, score, k)
     if calibration.member_works is None or calibration.non_member_works is None:
         raise AuditError(
             f"The calibration “{calibration.name}” does not say which of its texts belong to one work.",

@@ -54,20 +54,20 @@ class Profile:
 
 def extractions(read: ReadBooks) -> Extractions:
     """Summaries of all works and shelves."""
-    by_work = tuple(_summary(read, read.snippets_of(work)) for work in range(len(read.works)))
-    by_shelf = {shelf.value: _summary(read, read.snippets_on(shelf)) for shelf in Shelf if read.on(shelf)}
+    by_work = tuple(_summary(read, read.placed.snippets_of(work)) for work in range(len(read.placed.works)))
+    by_shelf = {shelf.value: _summary(read, read.placed.snippets_on(shelf)) for shelf in Shelf if read.placed.on(shelf)}
     return Extractions(by_work, by_shelf)
 
 
 def extraction_map(read: ReadBooks, work: int) -> ExtractionMap:
     """The windows along one work."""
     parts, words, log_p = [], [], []
-    for place in read.snippets_of(work):
+    for place in read.placed.snippets_of(work):
         own = read.numbers.windows_of(int(place)).astype(np.float64)
         token = STEP_TOKENS * np.arange(len(own))
         share = token / max(1, int(read.numbers.n_tokens[place]))
-        words.append(read.first_word[place] + share * read.word_count[place])
-        parts.append(np.full(len(own), read.part[place]))
+        words.append(read.placed.first_word[place] + share * read.placed.word_count[place])
+        parts.append(np.full(len(own), read.placed.part[place]))
         log_p.append(own)
     return ExtractionMap(
         np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64), _joined(words), _joined(log_p)
@@ -76,13 +76,13 @@ def extraction_map(read: ReadBooks, work: int) -> ExtractionMap:
 
 def profile(read: ReadBooks, work: int, score: str, k: float, outstanding: int = OUTSTANDING) -> Profile:
     """Scores along one work, and the snippets that stand out."""
-    places = read.snippets_of(work)
+    places = read.placed.snippets_of(work)
     scores = read.numbers.scores(score, k, places=places)
     order = np.argsort(-scores, kind="stable")
     return Profile(
-        read.part[places],
-        read.first_word[places],
-        read.word_count[places],
+        read.placed.part[places],
+        read.placed.first_word[places],
+        read.placed.word_count[places],
         scores,
         tuple(int(place) for place in order[:outstanding]),
         tuple(int(place) for place in order[::-1][: min(outstanding, max(0, len(order) - outstanding))]),

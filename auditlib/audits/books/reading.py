@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditlib.audits.books.numbers import SnippetNumbers, read_shelves
-from auditlib.audits.books.shelves import LABEL_OF, REFERENCE, Shelf, Shelves, Work
-from auditlib.core import Capability, Label, ModelIdentity, Progress, TargetModel
+from auditlib.audits.books.shelves import REFERENCE, Shelf, Shelves, Work
+from auditlib.core import Capability, ModelIdentity, Progress, TargetModel
 from auditlib.documents.cutting import Cutting
 from auditlib.evidence import BlindBaseline, LengthCheck, blind_baseline, compare_lengths
 
@@ -31,8 +31,8 @@ class BlindWords:
 
 
 @dataclass(frozen=True)
-class ReadBooks:
-    """Works, where their snippets (n,) stand, and the numbers of these.
+class PlacedWorks:
+    """Works and where their snippets (n,) stand: what results keep of the shelves.
 
     work_of     place in `works`
     part        place in the work's `documents`
@@ -50,7 +50,6 @@ class ReadBooks:
     shelves_sha256: str
     identity: ModelIdentity
     capabilities: tuple[Capability, ...]
-    numbers: SnippetNumbers
     blind: BlindWords | None
 
     def on(self, *shelves: Shelf) -> list[int]:
@@ -65,6 +64,14 @@ class ReadBooks:
         """Places of one work's snippets, in order."""
         low, high = np.searchsorted(self.work_of, [work, work + 1])
         return np.arange(low, high)
+
+
+@dataclass(frozen=True)
+class ReadBooks:
+    """Works as a model read them: everything that a book audit is computed from."""
+
+    placed: PlacedWorks
+    numbers: SnippetNumbers
 
 
 def examine_words(shelves: Shelves, seed: int = 0) -> BlindWords:
@@ -109,7 +116,7 @@ def with_numbers(
         for place, work in enumerate(shelves.works)
         for part, document in enumerate(work.documents)
     }
-    return ReadBooks(
+    placed = PlacedWorks(
         shelves.works,
         shelves.work_of,
         np.array(
@@ -123,14 +130,9 @@ def with_numbers(
         shelves.digest,
         identity,
         tuple(sorted(capabilities)),
-        numbers,
         blind,
     )
-
-
-def label_of(work: Work) -> Label:
-    """What is known of a work."""
-    return LABEL_OF[work.shelf]
+    return ReadBooks(placed, numbers)
 
 
 def _turns(works: NDArray[np.int64]) -> NDArray[np.int64]:

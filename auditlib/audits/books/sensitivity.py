@@ -54,7 +54,7 @@ def sensitivity(read: ReadBooks, known: Known, settings: BookSettings, n_tried: 
 
 def _variants(read: ReadBooks, known: Known, settings: BookSettings, n_tried: int) -> Iterator[Variant]:
     if known.findings is not None:
-        usable = read.numbers.usable(read.snippets_on(*Shelf))
+        usable = read.numbers.usable(read.placed.snippets_on(*Shelf))
         for name in SCORES:
             if name in usable:
                 yield _variant(
@@ -63,9 +63,9 @@ def _variants(read: ReadBooks, known: Known, settings: BookSettings, n_tried: in
         if settings.score in K_SCORES:
             for k in read.numbers.ks:
                 yield _variant(read, None, replace(settings, k=k), "k", f"{k:g}%", settings, n_tried)
-        if read.cutting.method != "whole":
+        if read.placed.cutting.method != "whole":
             for portion, share in enumerate(PORTIONS):
-                words = max(1, math.ceil(share * read.cutting.words))
+                words = max(1, math.ceil(share * read.placed.cutting.words))
                 yield _variant(read, None, settings, "words", f"{words:,}", settings, n_tried, portion)
     for rule in dict.fromkeys((*RULES, settings.rule)):
         said = "best accuracy" if rule == "accuracy" else f"FPR {rule:g}"
