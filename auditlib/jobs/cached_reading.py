@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -36,6 +37,10 @@ class CacheableModel(TargetModel, Protocol):
     @property
     def batch_tokens(self) -> int:
         """Tokens in one forward pass."""
+        ...
+
+    def giving_way(self, give_way: Callable[[], None]) -> AbstractContextManager[None]:
+        """Within, what this thread reads calls `give_way` now and then, which may wait, or end it by raising."""
         ...
 
 
@@ -214,7 +219,8 @@ class CachedModel:
             if read < of:  # a batch that has just been read whole is kept before anything else
                 self._reading.breathe()
 
-        stats = {keys[i]: found for i, found in self._model.token_stats(texts, progress=hear, names=names)}
+        with self._model.giving_way(self._reading.breathe):
+            stats = {keys[i]: found for i, found in self._model.token_stats(texts, progress=hear, names=names)}
         self._cache.put(self.identity, plan.windowing, stats)
         return plan.tokens[number]
 
