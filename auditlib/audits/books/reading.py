@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,10 @@ class ReadBooks:
 
     placed: PlacedWorks
     numbers: SnippetNumbers
+
+    def judged_beside(self, blind: BlindWords) -> ReadBooks:
+        """The same with what the words alone tell."""
+        return replace(self, placed=replace(self.placed, blind=blind))
 
 
 def examine_words(shelves: Shelves, seed: int = 0) -> BlindWords:
