@@ -15,7 +15,7 @@ from auditlib.evidence.thresholds import Rule
 from auditlib.jobs.brought import brought_documents
 from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
-from auditlib.scoring import DEFAULT_K, checked_k
+from auditlib.scoring import DEFAULT_K, SCORES, checked_k
 from auditlib.store import Run, Store, StoredDocument, Workspace
 
 
@@ -34,6 +34,7 @@ class CalibrationParameters:
 
     texts      "documents" of the workspace, those "brought" with the run, or the "demo" that comes with the program
     rule       how the threshold is chosen: "accuracy", or a false-positive rate
+    score      whose verdict the report gives; another one where these texts cannot have it
     """
 
     model: ModelRequest
@@ -44,6 +45,7 @@ class CalibrationParameters:
     k: float = DEFAULT_K
     alpha: float = ALPHA
     rule: Rule = "accuracy"
+    score: str = "min_k"
     seed: int = 0
 
 
@@ -65,6 +67,8 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     checked_k(parameters.k)
     checked_alpha(parameters.alpha)
     checked_rule(parameters.rule)
+    if parameters.score not in SCORES:
+        raise AuditError(f"There is no score {parameters.score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
     if parameters.cutting.method not in METHODS:
         raise AuditError(
             f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."
@@ -76,9 +80,7 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
 
 def calibration_sets(parameters: CalibrationParameters, store: Store, run: Run) -> LabelledSets:
     """The two sets. Raises `AuditError` where a document was deleted or changed since it was chosen."""
-    documents = calibration_documents(parameters, store, run)
-    cuts = [parameters.cutting.cut(document) for document in told_apart(documents)]
-    return labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
+    return cut_sets(parameters, calibration_documents(parameters, store, run))
 
 
 def calibration_documents(parameters: CalibrationParameters, store: Store, run: Run) -> list[Document]:
@@ -88,6 +90,12 @@ def calibration_documents(parameters: CalibrationParameters, store: Store, run: 
     if parameters.texts == "brought":
         return brought_documents(store, run)
     return _documents(parameters, Workspace(store, run.workspace))
+
+
+def cut_sets(parameters: CalibrationParameters, documents: Sequence[Document]) -> LabelledSets:
+    """The two sets out of their documents."""
+    cuts = [parameters.cutting.cut(document) for document in told_apart(documents)]
+    return labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
 
 
 def _documents(parameters: CalibrationParameters, workspace: Workspace) -> list[Document]:

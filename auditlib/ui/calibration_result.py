@@ -10,6 +10,7 @@ from auditlib.audits.sets import score_table
 from auditlib.core import AuditError
 from auditlib.evidence import Difference, Interval, TprAtFpr, Word
 from auditlib.evidence.thresholds import Rule
+from auditlib.jobs import calibration_parameters
 from auditlib.reports.figures import auc_by_method, k_sweep_figure, roc_figure, roc_log_figure
 from auditlib.reports.package import spreadsheet_csv
 from auditlib.scoring import SCORES
@@ -20,6 +21,7 @@ from auditlib.ui.calibration_report import report_and_package
 from auditlib.ui.calibration_run import FinishedCalibration
 from auditlib.ui.calibration_save import save_and_export
 from auditlib.ui.messages import as_text, duration, show_error, signed
+from auditlib.ui.models import current_request
 from auditlib.ui.runs import jobs
 from auditlib.ui.verdicts import verdict_box
 
@@ -58,6 +60,11 @@ def _heading(done: FinishedCalibration) -> None:
     )
     for note in (*done.summary.notes, *jobs().notes(run.id)):
         st.caption(as_text(note))
+    if calibration_parameters(run.parameters).model != current_request():
+        st.warning(
+            f"The results below are of {as_text(done.summary.model.name)}, not of the model chosen now.",
+            icon=":material/history:",
+        )
     if done.read is None:
         st.info(
             "Texts or readings of this run were deleted since. What it found is shown below; k and threshold rule stay "

@@ -8,6 +8,8 @@ import streamlit as st
 
 from auditlib.core import AuditError, settings
 from auditlib.jobs import JobClient, WorkerState
+from auditlib.jobs.plain import from_plain
+from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, UNFINISHED, Run, RunProgress, RunState
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, duration, show_error
@@ -68,7 +70,10 @@ def chosen_run(kind: str) -> Run | None:
     if run is None or run.kind != kind:
         forget_run(kind)
         return None
+    is_new_here = st.session_state.get(f"{kind}_run") != run.id
     choose_run(kind, run.id)
+    if is_new_here:
+        _take_model(run)
     return run
 
 
@@ -76,6 +81,17 @@ def forget_run(kind: str) -> None:
     """The page of `kind` shows no run."""
     st.session_state.pop(f"{kind}_run", None)
     st.query_params.pop(LINK, None)
+
+
+def _take_model(run: Run) -> None:
+    """Who opens a run by its link, or draws its page anew, finds its model chosen."""
+    try:
+        request = from_plain(ModelRequest, run.parameters["model"])
+    except (KeyError, ValueError):
+        return  # of another version, whose page then says so
+    if st.session_state.get("model_request") != request:
+        st.session_state["model_request"] = request
+        st.rerun()
 
 
 def run_state(run: Run) -> None:
