@@ -20,7 +20,7 @@ from auditlib.jobs.plain import to_plain
 from auditlib.jobs.remote_model import RemoteModel
 from auditlib.jobs.wire import request_from_wire, request_to_wire
 from auditlib.models.request import ModelRequest
-from auditlib.store import Artifacts, Run, Runs, RunState, Store
+from auditlib.store import Artifacts, Run, RunLine, Runs, RunState, Store, run_lines
 from auditlib.store.workspace import DEFAULT_NAME
 
 STATE_SECONDS = 3.0  # a worker that is there answers this in milliseconds
@@ -42,13 +42,15 @@ class LoadedModel:
 class WorkerState:
     """Whether a worker is there, and what it holds.
 
-    said    a sentence for people: what is wrong and what to do where none is there
-    run_id  of the run at work; None where it has nothing to do
+    said     a sentence for people: what is wrong and what to do where none is there
+    process  its number on its machine
+    run_id   of the run at work; None where it has nothing to do
     """
 
     is_there: bool
     said: str
     version: str = ""
+    process: int | None = None
     run_id: str | None = None
     models: tuple[LoadedModel, ...] = ()
 
@@ -65,6 +67,7 @@ class JobClient:
     ) -> None:
         self._store = store
         self._settings = settings
+        self._workspace = workspace
         self._runs = Runs(store, workspace)
         self._now = now
 
@@ -109,9 +112,17 @@ class JobClient:
         """All runs, newest first."""
         return self._runs.all()
 
+    def lines(self) -> list[RunLine]:
+        """All runs as a list shows them, newest first; takes no longer for large runs than for small ones."""
+        return run_lines(self._store, self._workspace)
+
     def run(self, run_id: str) -> Run:
         """One run as it is now."""
         return self._runs.open(run_id)
+
+    def inputs(self, run_id: str) -> dict[str, str]:
+        """What a run examined: a hash by name; nothing before its texts were opened."""
+        return self._runs.inputs(run_id)
 
     def notes(self, run_id: str) -> list[str]:
         """What a run told on its way, such as that a damaged row of the cache was read again."""
@@ -134,7 +145,8 @@ class JobClient:
             )
             for one in value["models"]
         )
-        return WorkerState(True, "The worker is running.", value["version"], value["run"], models)
+        process = value.get("process")  # a worker of an earlier version does not say
+        return WorkerState(True, "The worker is running.", value["version"], process, value["run"], models)
 
     def model(self, request: ModelRequest) -> RemoteModel:
         """A model in the worker, loaded first if need be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -30,6 +31,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
+_ID = re.compile("[0-9a-f]{32}")
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 FINISHED = (RunState.DONE, RunState.FAILED, RunState.CANCELLED)
 
@@ -213,6 +215,8 @@ class Runs:
 
     def _row(self, session: Session, run_id: str, lock: bool = False) -> RunRow:
         """The run's row; with `lock`, nobody else may change it before this session ends."""
+        if not _ID.fullmatch(run_id):  # out of an address somebody typed, and maybe no text that a database takes
+            raise RunGoneError
         query = select(RunRow).where(RunRow.id == run_id, RunRow.workspace == self._workspace)
         row = session.scalars(query.with_for_update() if lock else query).one_or_none()
         if row is None:

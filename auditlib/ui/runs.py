@@ -138,7 +138,27 @@ def _said(at: RunProgress) -> str:
 
 
 @st.fragment(run_every=POLL_SECONDS)
+def watch(run_id: str) -> None:
+    """How far an unfinished run is, looked at every second; the page is drawn anew when it has ended."""
+    _progress(run_id)
+
+
+@st.fragment(run_every=POLL_SECONDS)
 def _followed(run_id: str) -> None:
+    with st.container(border=True):
+        _progress(run_id)
+        words, button = st.columns([4, 1], vertical_alignment="center")
+        words.caption("This goes on when the page is closed; its address brings you back here, and so does Runs.")
+        if button.button("Cancel", icon=":material/cancel:", key=f"cancel_{run_id}", width="stretch"):
+            try:
+                jobs().cancel(run_id)
+            except AuditError as error:
+                show_error(error)
+                return
+            st.rerun()
+
+
+def _progress(run_id: str) -> None:
     try:
         run = jobs().run(run_id)
     except AuditError as error:
@@ -147,15 +167,9 @@ def _followed(run_id: str) -> None:
     if run.state in FINISHED:
         st.rerun()
     at = run.progress
-    with st.container(border=True):
-        share = at.done / at.total if run.state is RunState.RUNNING and at is not None and at.total else 0.0
-        st.progress(min(1.0, share), text=as_text(progress_line(run)))
-        worker_missing(worker_state())
-        words, button = st.columns([4, 1], vertical_alignment="center")
-        words.caption("This goes on when the page is closed; its address brings you back here, and so does Runs.")
-        if button.button("Cancel", icon=":material/cancel:", key=f"cancel_{run_id}", width="stretch"):
-            jobs().cancel(run_id)
-            st.rerun()
+    share = at.done / at.total if run.state is RunState.RUNNING and at is not None and at.total else 0.0
+    st.progress(min(1.0, max(0.0, share)), text=as_text(progress_line(run)))
+    worker_missing(worker_state())
 
 
 def _ended(run: Run) -> None:
