@@ -229,7 +229,7 @@ def _along(part: NDArray[np.int64], word: NDArray[np.float64]) -> NDArray[np.flo
 
 def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """A little up and down, always the same, so that marks of one row do not hide each other."""
-    return 0.22 * np.sin(np.arange(len(values)) * 2.4)
+    return np.asarray(0.22 * np.sin(np.arange(len(values)) * 2.4), dtype=np.float64)
 
 
 def _short(title: str) -> str:
