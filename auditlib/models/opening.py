@@ -173,7 +173,7 @@ def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
 def load_parts(files: ModelFiles) -> tuple[PreTrainedModel, TextEncoder]:
     """The base model and its tokenizer by themselves, seen to belong together. Raises `AuditError`."""
     name = files.name
-    encoder = _load_encoder(files.folder, name)
+    encoder = load_encoder(files.folder, name)
     model = _load_weights(files)
     n_known = model.get_input_embeddings().weight.shape[0]
     if encoder.vocabulary_size > n_known:
@@ -234,7 +234,8 @@ def _chosen(what: str, wanted: str, available: list[str]) -> str:
     return matching[0]
 
 
-def _load_encoder(folder: Path, name: str) -> TextEncoder:
+def load_encoder(folder: Path, name: str) -> TextEncoder:
+    """The tokenizer of a model folder. Raises `AuditError` where it cannot be loaded or cannot place its tokens."""
     with explained(f"The tokenizer of {name} could not be loaded"):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         backend = getattr(tokenizer, "backend_tokenizer", None)
