@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from auditlib.models.endpoint.model import EndpointModel
 
 PROBE = (
-    "The ferry was late, and nobody on the quay was surprised. Mrs Penhallow counted her parcels twice, wrote the "
-    "smaller number down, and asked the boy with the lantern whether the harbour clock had ever been right."
+    "The ferry was late, and nobody on the quay was surprised. Mrs Penhallow counted her parcels twice and wrote the "
+    "smaller number down."
 )
 HARD_PROBE = "In Zürich the café's naïve waiter wrote “schön” — twice — and drew a ☂ beside it for Łucja and 北京."
 TRIES = 3
@@ -158,9 +158,7 @@ def _same_again(model: EndpointModel, before: PromptNumbers) -> Check:
     name = "Same text, same numbers"
     _, again, problem = _numbers(model, TOP)
     if again is None or len(again.logprob) < len(before.logprob):
-        return Check(
-            name, Outcome.FAILED, f"The same text a second time is answered otherwise ({problem or 'shorter'})."
-        )
+        return Check(name, Outcome.FAILED, f"A second time the text is answered otherwise ({problem or 'less'}).")
     pairs = [(a, b) for a, b in zip(before.logprob, again.logprob, strict=False) if a is not None and b is not None]
     n_prompt = len(pairs) - model.abilities.style.made_up_tokens * isinstance(model.abilities.style, Echo)
     largest = max((abs(a - b) for a, b in pairs[:n_prompt]), default=0.0)

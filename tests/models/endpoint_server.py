@@ -20,7 +20,7 @@ from tests.tiny import byte_level_tokenizer, llama_config, local_model
 
 NAME = "tiny"
 KEY = "sk-audit-0123456789abcdef-SECRET"
-CONTEXT = 64
+CONTEXT = 256
 HTML = b"<!doctype html><html><body>Welcome to our web page</body></html>"
 
 
@@ -133,7 +133,9 @@ class TinyServer:
         given = request.headers.get("Authorization", "")
         if self.behaviour.key is None or given == f"Bearer {self.behaviour.key}":
             return True
-        send_json(request, 401, {"error": {"message": f"Incorrect API key provided: {given}", "code": "invalid_api_key"}})
+        send_json(
+            request, 401, {"error": {"message": f"Incorrect API key provided: {given}", "code": "invalid_api_key"}}
+        )
         return False
 
     def _complete(self, request: BaseHTTPRequestHandler, body: dict[str, Any], trouble: str | None) -> None:
@@ -229,7 +231,7 @@ class TinyServer:
 
 def openai_token(encoder: TextEncoder, token_id: int) -> str:
     """A token as OpenAI writes it: its text, or the bytes of part of a character."""
-    raw = encoder._piece_bytes(encoder._tokenizer.id_to_token(token_id))
+    raw = encoder._piece_bytes(encoder._tokenizer.id_to_token(token_id) or f"<unused {token_id}>")
     try:
         return raw.decode()
     except UnicodeDecodeError:

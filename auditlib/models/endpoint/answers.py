@@ -74,7 +74,11 @@ def read_prompt_logprobs(value: Any, ids: Sequence[int] | None) -> PromptNumbers
         raise UnusableAnswerError("no log-probabilities of the prompt")
     if ids is not None and len(places) != len(ids):
         raise UnusableAnswerError(f"{len(places)} numbers for {len(ids)} tokens")
-    found_ids, pieces, logprobs, ranks, tops = [], [], [], [], []
+    found_ids: list[int] = []
+    pieces: list[str] = []
+    logprobs: list[float | None] = []
+    ranks: list[int | None] = []
+    tops: list[tuple[tuple[int | str, float], ...]] = []
     for place, told in enumerate(places):
         by_id = {_token_id(key): told_of for key, told_of in _mapping(told).items()}
         if told is None:

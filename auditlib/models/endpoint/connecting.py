@@ -16,10 +16,11 @@ from auditlib.models.endpoint.budget import Budget
 from auditlib.models.endpoint.keys import KEYS
 from auditlib.models.endpoint.model import LONGEST_WINDOW, Abilities, EndpointModel
 from auditlib.models.endpoint.patience import Patience
-from auditlib.models.endpoint.server import Server, StatusError, UnusableAnswerError
+from auditlib.models.endpoint.server import RESUME, Server, StatusError, UnusableAnswerError
 from auditlib.models.endpoint.styles import Echo, PromptLogprobs, Style
 from auditlib.models.endpoint.tokens import ServerTokens
 from auditlib.models.request import AUTO, EndpointRequest
+from auditlib.models.tokenizer_folder import load_encoder
 
 # While a person waits, a server that is not there should be said to be so within seconds.
 WHILE_CONNECTING = Patience(tries=4, first_wait=0.3, longest_wait=2.0)
@@ -91,7 +92,7 @@ def _examined(
     checks.append(_find_context(model, request.context_length or _told_context(told)))
     checks += check_numbers(model, local)
     model.checks = tuple(checks)
-    server.patience = patience
+    server.patience, server.remedy = patience, RESUME
     problem = refusal(address.host, checks)
     return Connection(tuple(checks), None if problem else model, problem)
 
@@ -105,10 +106,10 @@ def _listed(server: Server, name: str) -> dict[str, Any] | None:
     names = [str(one.get("id", "")) for one in listed]
     if not names or name in names:
         return next((one for one in listed if one.get("id") == name), None)
-    shown = ", ".join(repr(one[:60]) for one in names[:MOST_NAMED])
+    shown = ", ".join(repr(one[:60]) for one in names[:MOST_NAMED]) + " and others" * (len(names) > MOST_NAMED)
     raise AuditError(
         f"{server.address.host} has no model {name[:80]!r}.",
-        f"It has {shown}{' and others' * (len(names) > MOST_NAMED)}.",
+        f"It has {shown}.",
     )
 
 
@@ -168,8 +169,6 @@ def _server_tokens(server: Server, name: str, style: Style) -> ServerTokens | No
 
 
 def _encoder(folder: str) -> TextEncoder:
-    from auditlib.models.opening import load_encoder
-
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise AuditError(f"There is no folder {folder[:200]!r}.", "Give the folder that holds tokenizer.json.")
@@ -216,7 +215,9 @@ def _find_context(model: EndpointModel, told: int | None) -> Check:
 def _takes(model: EndpointModel, n_tokens: int) -> str:
     """Why the server does not read so many tokens; "" where it does."""
     sample = model.prompt_of(PROBE)
-    ids = (list(sample) * (n_tokens // len(sample) + 1))[:n_tokens]
+    if isinstance(sample, str):
+        raise ValueError("a text's tokens are not known here")
+    ids = (sample * (n_tokens // len(sample) + 1))[:n_tokens]
     try:
         numbers = model.abilities.style.read(model.ask(ids, 0), ids)
     except StatusError as error:

@@ -20,7 +20,7 @@ from auditlib.models.endpoint.answers import used_tokens
 from auditlib.models.endpoint.budget import Budget, Estimate
 from auditlib.models.endpoint.server import Server, StatusError, StoppedError
 from auditlib.models.endpoint.styles import Style
-from auditlib.models.endpoint.tokens import ServerTokens
+from auditlib.models.endpoint.tokens import ServerTokens, refuse_control_letters
 from auditlib.models.windows import Window, windows_of
 
 LONGEST_WINDOW = 8192  # as `LocalModel` has it: longer windows cost a server too much at once
@@ -212,6 +212,7 @@ class EndpointModel:
         """The requests that reading one text takes. Raises `AuditError` where it cannot be read."""
         if self.tokens is None:
             refuse_unreadable(text, name)
+            refuse_control_letters(text, name)
             if len(text.split()) < FEWEST_WORDS and len(text.encode("utf-8")) < FEWEST_BYTES:
                 raise AuditError(f"{name} is too short to be scored.", "Give a longer text: a sentence at the least.")
             return None, [_Prompt(index, None, self._estimated(text))]

@@ -27,7 +27,7 @@ class Patience:
         """
         usual = min(self.first_wait * 2 ** (failures - 1), self.longest_wait)
         usual *= 0.5 + 0.5 * chance.random()
-        return usual if asked is None else max(asked, min(usual, self.first_wait))
+        return float(usual if asked is None else max(asked, min(usual, self.first_wait)))
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 FOR_THE_MOMENT = frozenset({408, 409, 425, 429})  # and every status from 500 on
 PAID_OUT = ("insufficient_quota", "billing_hard_limit_reached")
 LONGEST_SAID = 200
+CHECK_ADDRESS = "See that the server runs and that the address is right, then try again."
 RESUME = "What was read so far is kept: start the run again and it goes on where it stopped."
 
 Answer = TypeVar("Answer")
@@ -54,6 +55,7 @@ class Server:
     ) -> None:
         self.address = address
         self.patience = patience
+        self.remedy = CHECK_ADDRESS  # until the server was seen to work
         self._key = key
         self._seconds = seconds
         self._http = guarded_client(address, key, forbid_private, seconds)
@@ -120,10 +122,11 @@ class Server:
             failures += 1
             if failures >= self.patience.tries:
                 times = "once" if failures == 1 else f"{failures} times"
-                raise AuditError(f"{self.address.host} was asked {times} and {failure}.", RESUME) from None
+                raise AuditError(f"{self.address.host} was asked {times} and {failure}.", self.remedy) from None
             if asked is not None and asked > LONGEST_ASKED_WAIT:
                 raise AuditError(
-                    f"{self.address.host} wants to be left alone for {asked / 60:,.0f} minutes (it {failure}).", RESUME
+                    f"{self.address.host} wants to be left alone for {asked / 60:,.0f} minutes (it {failure}).",
+                    self.remedy,
                 ) from None
             self.n_retries += 1
             logger.info("%s %s; asking again", self.address.host, failure)

@@ -12,9 +12,20 @@ from auditlib.models.endpoint.answers import PromptNumbers, read_echo, read_prom
 class Style(Protocol):
     """How to ask, and how to read the answer."""
 
-    name: str
-    gives_ranks: bool
-    made_up_tokens: int
+    @property
+    def name(self) -> str:
+        """As `EndpointRequest` has it."""
+        ...
+
+    @property
+    def gives_ranks(self) -> bool:
+        """Whether each token comes with its rank."""
+        ...
+
+    @property
+    def made_up_tokens(self) -> int:
+        """Tokens that the server must make up after the prompt; they count in its window."""
+        ...
 
     def body(self, model: str, prompt: str | Sequence[int], top: int) -> dict[str, Any]:
         """The request; `top` likeliest tokens at each place."""

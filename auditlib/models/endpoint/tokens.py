@@ -41,11 +41,7 @@ class ServerTokens:
             if text in self._kept:
                 self._kept.move_to_end(text)
                 return self._kept[text]
-        if letters := control_letters(text):
-            raise AuditError(
-                f"{name} holds the letters {letters!r}, which the server would take for a sign of its own.",
-                "Give the folder of the model's tokenizer: then such letters are read as letters.",
-            )
+        refuse_control_letters(text, name)
         ids, pieces = self._ask(text, special=False)
         places = places_of(pieces, text)
         if places is None:
@@ -78,6 +74,15 @@ class ServerTokens:
     def _ask(self, text: str, special: bool) -> tuple[list[int], list[str]]:
         asked = {"model": self._model, "prompt": text, "add_special_tokens": special, "return_token_strs": True}
         return self._server.post("/tokenize", asked, _read_tokens)
+
+
+def refuse_control_letters(text: str, name: str) -> None:
+    """`AuditError` for a text with letters that a server's tokenizer would take for a control token."""
+    if letters := control_letters(text):
+        raise AuditError(
+            f"{name} holds the letters {letters!r}, which the server would take for a sign of its own.",
+            "Give the folder of the model's tokenizer: then such letters are read as letters.",
+        )
 
 
 def _read_tokens(value: Any) -> tuple[list[int], list[str]]:
