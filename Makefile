@@ -1,6 +1,5 @@
 # make run    set up (first time only), serve the page on this machine, with a worker beside it
 # make test   set up what tests need and run them all
-# make test-jobs  test workers that are started and killed (minutes more)
 # make bench  print speed and memory, measured side by side in one run
 # make simulate  try the statistics on made-up audits whose truth is known (minutes)
 # make tidy   format the code
@@ -11,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-jobs bench simulate tidy
+.PHONY: run test bench simulate tidy
 
 run: $(VENV)/installed
 	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
@@ -30,13 +29,11 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python tests/get_browser.py
 	@$(BIN)/python -m pytest
 
-test-jobs: $(VENV)/installed-dev
-	@$(BIN)/python -m pytest -m jobs tests/jobs
-
 bench: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python -m benchmarks.scoring
 	@$(BIN)/python -m benchmarks.evidence
+	@$(BIN)/python -m benchmarks.jobs
 
 simulate: $(VENV)/installed-dev
 	@$(BIN)/python -m benchmarks.simulate

@@ -20,7 +20,10 @@ page = st.navigation(
             ),
             st.Page("pages/method.py", title="Method", icon=":material/menu_book:"),
         ],
-        "Audit": [st.Page("pages/calibrate.py", title="Calibrate", icon=":material/balance:")],
+        "Audit": [
+            st.Page("pages/calibrate.py", title="Calibrate", icon=":material/balance:"),
+            st.Page("pages/runs.py", title="Runs", url_path="runs", icon=":material/history:"),
+        ],
         "Set up": [st.Page("pages/documents.py", title="Documents", icon=":material/library_books:")],
     }
 )

@@ -144,6 +144,7 @@ class Document:
     edits  in order and not overlapping; put into `raw` they give `text`
     steps  the cleaning steps that were switched on, in the order they ran
     group  what belongs together (a book): snippets of one group are not independent of each other
+    author, year  as the file or a catalogue says; empty and None where neither does
     """
 
     id: str
@@ -157,6 +158,8 @@ class Document:
     steps: tuple[str, ...] = ()
     group: str = ""
     label: Label = Label.UNKNOWN
+    author: str = ""
+    year: int | None = None
 
     @property
     def original(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from auditlib.store import RunState
 from auditlib.ui.calibration_result import show_calibration
-from auditlib.ui.calibration_run import is_of_current_model, latest, run_button
+from auditlib.ui.calibration_run import KIND, start_calibration
 from auditlib.ui.calibration_save import shelf_of_calibrations
 from auditlib.ui.calibration_sets import choose_sets, load_demo
-from auditlib.ui.messages import as_text
 from auditlib.ui.navigation import enter_through_app
+from auditlib.ui.runs import chosen_run, run_state
 
 enter_through_app(__file__)
 title, demo = st.columns([4, 1], vertical_alignment="bottom")
@@ -21,21 +22,14 @@ st.markdown(
     "would have done as well."
 )
 
-sets, cutting = choose_sets()
+run = chosen_run(KIND)
+sets = choose_sets()
 if sets is not None:
-    run_button(sets, cutting)
-read = latest()
-if read is not None:
+    start_calibration(sets)
+if run is not None:
     st.divider()
-    if sets is None or sets.digest != read.sets.digest:
-        st.warning(
-            "The results below are of the sets that were read last, not of those above.", icon=":material/history:"
-        )
-    elif not is_of_current_model():
-        st.warning(
-            f"The results below are of {as_text(read.identity.name)}, not of the model chosen now.",
-            icon=":material/history:",
-        )
-    show_calibration(read)
+    run_state(run)
+    if run.state is RunState.DONE:
+        show_calibration(run)
 with st.expander("Saved calibrations"):
     shelf_of_calibrations()

@@ -169,8 +169,13 @@ def from_json(text: str | bytes, file_name: str = "The file") -> Calibration:
 
 def differences(calibration: Calibration, identity: ModelIdentity) -> dict[str, tuple[str, str]]:
     """What decides a model's numbers and is not the same: field -> (the calibration's, this model's)."""
-    own, other = calibration.model.as_dict(), identity.as_dict()
-    return {f: (own[f] or "none", other[f] or "none") for f in DECIDING if own[f] != other[f]}
+    return identity_differences(calibration.model, identity)
+
+
+def identity_differences(one: ModelIdentity, other: ModelIdentity) -> dict[str, tuple[str, str]]:
+    """Likewise of two models."""
+    own, others = one.as_dict(), other.as_dict()
+    return {f: (own[f] or "none", others[f] or "none") for f in DECIDING if own[f] != others[f]}
 
 
 def refuse_other_model(calibration: Calibration, identity: ModelIdentity) -> None:

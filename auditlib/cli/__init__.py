@@ -1,6 +1,17 @@
 """The same work as the pages', from a shell: for scripts, clusters and those who prefer it. One command a file."""
 
-from auditlib.cli import calibrate, fetch, place, plant, score, verify, worker  # noqa: F401  fill `app`
+from auditlib.cli import (  # noqa: F401  fill `app`
+    calibrate,
+    fetch,
+    place,
+    plant,
+    rerun,
+    run_files,
+    runs,
+    score,
+    verify,
+    worker,
+)
 from auditlib.cli.common import app
 
 __all__ = ["app"]

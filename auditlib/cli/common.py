@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -45,7 +46,11 @@ def open_model(request: ModelRequest) -> LocalModel:
 
 def read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditError]]:
     """The texts of files, folders and standard input (`-`), and what could not be read."""
-    without = () if clean else tuple(STEPS)
+    return read_without(files, () if clean else tuple(STEPS))
+
+
+def read_without(files: list[str], without: Collection[str]) -> tuple[list[Document], list[AuditError]]:
+    """Likewise, cleaned by all steps but those named."""
     results: list[FileResult] = []
     for file in files:
         if file == "-":

@@ -1,4 +1,4 @@
-"""`worker`: holds the models and does what pages ask for. `runs`: what it did."""
+"""`worker`: holds the models and does what pages ask for."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from auditlib.cli.common import app, said, stop
 from auditlib.core import AuditError, settings
-from auditlib.store import Runs, RunState, Store
 
 LOOK_SECONDS = 1.0
 
@@ -37,31 +35,6 @@ def worker(
     # A batch that is still at work is done again at the next start; waiting for it could take minutes.
     said.file.flush()
     os._exit(0)
-
-
-@app.command()
-def runs() -> None:
-    """List all runs, newest first."""
-    try:
-        chosen = settings()
-        found = Runs(Store(chosen.home_folder, chosen.database_url)).all()
-    except AuditError as error:
-        stop(error)
-    table = Table("Id", "Name", "Kind", "State", "Who", "Created", "Took")
-    for run in found:
-        state = run.state.value
-        if run.state is RunState.RUNNING and run.progress is not None and run.progress.total:
-            state += f", {run.progress.stage} {run.progress.done / run.progress.total:.0%}"
-        table.add_row(
-            run.id[:8],
-            escape(run.name),
-            run.kind,
-            state if run.problem is None else f"{state}: {escape(run.problem)}",
-            escape(run.who),
-            f"{run.created:%Y-%m-%d %H:%M}",
-            "" if run.seconds is None else f"{run.seconds:,.0f} s",
-        )
-    typer.echo("No run was started yet.") if not found else said.print(table)
 
 
 def _watch(pid: int, ended: threading.Event) -> None:

@@ -7,6 +7,8 @@ import unicodedata
 
 LONGEST_NAME = 120  # characters
 
+_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
+
 # Characters with a meaning in HTML or Markdown become ones that look alike and have none.
 _LOOKALIKES = str.maketrans(
     {"<": "‹", ">": "›", "[": "(", "]": ")", "*": "∗", "`": "'", "$": "＄", "|": "¦", "\\": "∖", "&": "＆"}
@@ -43,3 +45,9 @@ def title_from(name: str) -> str:
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     ending = suffix_of(last)
     return display_name(last.rstrip()[: -len(ending)] if ending else last)
+
+
+def year_of(text: str) -> int | None:
+    """The first year from 1000 to 2099 in `text` ("1851", "c. 1920", "2004-05-01"); None where there is none."""
+    found = _YEAR.search(text[: 100 * LONGEST_NAME])
+    return int(found[0]) if found else None

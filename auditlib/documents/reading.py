@@ -36,6 +36,8 @@ class Reading:
     warnings: tuple[str, ...] = ()
     group: str = ""
     label: Label = Label.UNKNOWN
+    author: str = ""
+    year: int | None = None
 
 
 Reader = Callable[[Source], Iterator[Reading]]

@@ -93,9 +93,9 @@ def shared_passages(snippets: Sequence[Snippet]) -> list[SharedPassage]:
     is in more links its texts in a chain.
     """
     vocabulary: dict[str, int] = {}
-    hashed = [_word_hashes(snippet.text, vocabulary) for snippet in snippets]
-    runs = [np.unique(_run_hashes(words)) for words in hashed]
-    common = _common_runs(runs)
+    hashed = [word_hashes(snippet.text, vocabulary) for snippet in snippets]
+    runs = [np.unique(run_hashes(words)) for words in hashed]
+    common = common_runs(runs)
     found = []
     for (first, second), n_common in common.items():
         exact = bool(np.array_equal(hashed[first], hashed[second]))
@@ -130,7 +130,7 @@ def without_shared(snippets: Sequence[Snippet], pairs: Sequence[SharedPassage]) 
     return [snippet for place, snippet in enumerate(snippets) if first_of(place) == place and place not in poisoned]
 
 
-def _word_hashes(text: str, vocabulary: dict[str, int]) -> NDArray[np.uint64]:
+def word_hashes(text: str, vocabulary: dict[str, int]) -> NDArray[np.uint64]:
     """One hash a word, of its letters and figures; words with none are left out. (words,)"""
     hashes = []
     for word in text.split():
@@ -146,7 +146,7 @@ def _word_hashes(text: str, vocabulary: dict[str, int]) -> NDArray[np.uint64]:
     return np.array(hashes, dtype=np.uint64)
 
 
-def _run_hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def run_hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """One hash for each run of 8 words, or one for a shorter text. (max(1, words - 7),); (0,) for no words"""
     if len(words) == 0:
         return words
@@ -159,7 +159,7 @@ def _run_hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return total
 
 
-def _common_runs(runs: Sequence[NDArray[np.uint64]]) -> dict[tuple[int, int], int]:
+def common_runs(runs: Sequence[NDArray[np.uint64]]) -> dict[tuple[int, int], int]:
     """How many runs each pair of texts has in common; pairs that have none are left out."""
     if not runs:
         return {}

@@ -6,6 +6,7 @@ Words are whitespace-separated. A snippet's text is an exact slice of its docume
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -88,12 +89,21 @@ def excerpt(document: Document, first_word: int, words: int) -> Snippet:
 
     Raises ValueError where `first_word` is not a word of the document.
     """
-    _check(words=words)
-    spans = _word_spans(document.text)
-    if not 0 <= first_word < len(spans):
-        raise ValueError(f"there is no word {first_word} among {len(spans)}")
-    (piece,) = _cut(document, spans, [first_word], min(words, len(spans) - first_word))
+    (piece,) = excerpts(document, [(first_word, words)])
+    if piece is None:
+        raise ValueError(f"there is no word {first_word} in the document")
     return piece
+
+
+def excerpts(document: Document, places: Sequence[tuple[int, int]]) -> list[Snippet | None]:
+    """For each first word and number of words what `excerpt` gives; None where there is no such word."""
+    spans = _word_spans(document.text)
+    pieces: list[Snippet | None] = []
+    for first_word, words in places:
+        _check(words=words)
+        there = 0 <= first_word < len(spans)
+        pieces += _cut(document, spans, [first_word], min(words, len(spans) - first_word)) if there else [None]
+    return pieces
 
 
 def _word_spans(text: str) -> NDArray[np.int64]:

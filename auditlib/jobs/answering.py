@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from auditlib.core import AuditError, Settings
@@ -41,6 +41,7 @@ class Answers:
             "devices": lambda asked, say: self._devices(),
             "unload": lambda asked, say: self._unload(request_from_wire(asked["request"])),
             "tokens_to_read": lambda asked, say: self._open(asked).tokens_to_read(asked["text"], asked["name"]),
+            "lengths": lambda asked, say: self._lengths(self._open(asked), asked["texts"]),
             "token_text": lambda asked, say: self._open(asked).token_text(asked["ids"]),
             "token_stats": self._token_stats,
         }
@@ -66,6 +67,9 @@ class Answers:
     def _open(self, asked: Mapping[str, Any]) -> LocalModel:
         return shelf().open(request_from_wire(asked["request"]), self._settings)
 
+    def _lengths(self, model: LocalModel, texts: Sequence[str]) -> list[int | None]:
+        return [_length(model, text) for text in texts]
+
     def _token_stats(self, asked: Mapping[str, Any], say: Say) -> Any:
         model = self._open(asked)
         with self._turns.question(lambda: say({"alive": True})):
@@ -89,6 +93,13 @@ class Answers:
         if request == self._busy_with():
             raise AuditError("A run is reading with this model.", "Cancel the run first, or wait for its end.")
         return shelf().drop(request)
+
+
+def _length(model: LocalModel, text: str) -> int | None:
+    try:
+        return model.tokens_to_read(text)
+    except AuditError:
+        return None
 
 
 def _facts(model: LocalModel) -> dict[str, Any]:

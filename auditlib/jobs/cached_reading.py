@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 BYTES_A_TOKEN = 20  # in the cache, rounded up; see auditlib/store/packing.py
 MOST_REPAIRS = 3
+TEXTS_AT_ONCE = 1000  # out of the cache, some 10 MB: a run of 500 books must not hold all that was ever read of them
 
 
 class CacheableModel(TargetModel, Protocol):
@@ -35,6 +37,10 @@ class CacheableModel(TargetModel, Protocol):
     @property
     def batch_tokens(self) -> int:
         """Tokens in one forward pass."""
+        ...
+
+    def giving_way(self, give_way: Callable[[], None]) -> AbstractContextManager[None]:
+        """Within, what this thread reads calls `give_way` now and then, which may wait, or end it by raising."""
         ...
 
 
@@ -150,16 +156,22 @@ class CachedModel:
         self._refuse_too_much(wanted)
         plan = self._plan(tuple(wanted))
         self._read_batches(plan, wanted, progress)
-        found = self._all_of(plan, wanted, progress)
-        for index, key in enumerate(keys):
-            yield index, found[key]
+        for start in range(0, len(keys), TEXTS_AT_ONCE):
+            own = keys[start : start + TEXTS_AT_ONCE]
+            plan, found = self._all_of(plan, own, wanted, progress)
+            for index, key in enumerate(own, start):
+                yield index, found[key]
 
     def _plan(self, keys: tuple[str, ...]) -> ReadingPlan:
         kept = self._reading.plan()
         if kept is not None and kept.texts == keys and kept.windowing == self._model.windowing:
             return kept
         before = self._cache.n_corrupt
-        there = self._cache.get(self.identity, self._model.windowing, keys)
+        there: set[str] = set()
+        for start in range(0, len(keys), TEXTS_AT_ONCE):
+            there |= self._cache.get(
+                self.identity, self._model.windowing, keys[start : start + TEXTS_AT_ONCE]
+            ).keys()
         self._tell_of_damage(before)
         missing = [place for place, key in enumerate(keys) if key not in there]
         plan = self._with_batches(ReadingPlan(self._model.windowing, keys, (), ()), missing)
@@ -209,21 +221,26 @@ class CachedModel:
             if read < of:  # a batch that has just been read whole is kept before anything else
                 self._reading.breathe()
 
-        stats = {keys[i]: found for i, found in self._model.token_stats(texts, progress=hear, names=names)}
+        with self._model.giving_way(self._reading.breathe):
+            stats = {keys[i]: found for i, found in self._model.token_stats(texts, progress=hear, names=names)}
         self._cache.put(self.identity, plan.windowing, stats)
         return plan.tokens[number]
 
     def _all_of(
-        self, plan: ReadingPlan, wanted: dict[str, tuple[str, str]], progress: Progress | None
-    ) -> dict[str, TokenStats]:
-        """Every text's statistics; what was dropped or damaged since it was read is read again."""
+        self, plan: ReadingPlan, keys: list[str], wanted: dict[str, tuple[str, str]], progress: Progress | None
+    ) -> tuple[ReadingPlan, dict[str, TokenStats]]:
+        """The statistics of all of `keys`; what was dropped or damaged since it was read is read again.
+
+        The plan comes back with the batches that this took.
+        """
         for _ in range(MOST_REPAIRS):
             before = self._cache.n_corrupt
-            found = self._cache.get(self.identity, plan.windowing, plan.texts)
+            found = self._cache.get(self.identity, plan.windowing, keys)
             self._tell_of_damage(before)
-            lost = {place for place, key in enumerate(plan.texts) if key not in found}
-            if not lost:
-                return found
+            if all(key in found for key in keys):
+                return plan, found
+            own = set(keys)
+            lost = {place for place, key in enumerate(plan.texts) if key in own and key not in found}
             again = [n for n, batch in enumerate(plan.batches) if lost & set(batch)]
             for number in again:
                 lost -= set(plan.batches[number])

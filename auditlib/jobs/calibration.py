@@ -4,67 +4,43 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
-
-import pandas as pd
 
 from auditlib.audits.calibration import (
     K_SCORES,
-    Calibrated,
-    KSweep,
-    LengthClass,
-    NullRuns,
     calibrate,
     examine_words,
     k_sweep,
     length_classes,
     null_runs,
 )
-from auditlib.audits.saved_calibration import Calibration, from_json, keep, to_json
+from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, read_sets, score_table
-from auditlib.core import AuditError, Capability, Label, ModelIdentity, library_versions
+from auditlib.core import Label, library_versions
 from auditlib.jobs.cached_reading import text_key
-from auditlib.jobs.calibration_texts import calibration_parameters, calibration_sets
-from auditlib.jobs.executing import kept_plan
+from auditlib.jobs.calibration_files import (
+    EXAMINED,
+    SCORES_FILE,
+    SUMMARY,
+    CalibrationSummary,
+    Examined,
+    calibration_file,
+)
+from auditlib.jobs.calibration_report import run_evidence
+from auditlib.jobs.calibration_texts import calibration_documents, calibration_parameters, cut_sets
 from auditlib.jobs.kinds import RunContext, run_kind
-from auditlib.jobs.plain import from_plain, to_plain
-from auditlib.scoring import Reading
-from auditlib.store import Artifacts, Run, Store, TokenCache
+from auditlib.jobs.plain import to_plain
+from auditlib.reports.calibration_facts import Preparation, material_of
 
 KIND = "calibration"
-SUMMARY = "summary.json"
-SCORES_FILE = "scores.parquet"
-FORMAT = 1
 
 
-@dataclass(frozen=True)
-class CalibrationSummary:
-    """Everything a finished calibration shows, without its texts and without the model.
-
-    notes            what was left out of the sets, and why
-    sweeps, nulls, length_classes   by score, those that there are
-    """
-
-    model: ModelIdentity
-    capabilities: tuple[Capability, ...]
-    sets_sha256: str
-    members_sha256: str
-    non_members_sha256: str
-    notes: tuple[str, ...]
-    found: Calibrated
-    sweeps: dict[str, KSweep]
-    nulls: dict[str, NullRuns]
-    length_classes: dict[str, tuple[LengthClass, ...]]
-    versions: dict[str, str]
-    format: int = FORMAT
-
-
-@run_kind(name=KIND, label="Calibration", check=calibration_parameters)
+@run_kind(name=KIND, label="Calibration", check=calibration_parameters, evidence=run_evidence)
 def execute_calibration(context: RunContext) -> str:
     """Texts, model, readings, numbers, files."""
     parameters = calibration_parameters(context.run.parameters)
     # Before the model: a document that is gone should not wait for gigabytes to be loaded.
-    sets = calibration_sets(parameters, context.store, context.run.workspace)
+    documents = calibration_documents(parameters, context.store, context.run)
+    sets = cut_sets(parameters, documents)
     model = context.open_model(parameters.model)
     context.record(
         {"target": model.identity.as_dict()},
@@ -81,60 +57,12 @@ def execute_calibration(context: RunContext) -> str:
     table = io.BytesIO()
     score_table(read, parameters.k).to_parquet(table, index=False)
     context.put(SCORES_FILE, "application/vnd.apache.parquet", table.getvalue())
-    context.put(SUMMARY, "application/json", json.dumps(to_plain(summary), indent=1, allow_nan=False).encode())
+    steps = tuple(sorted({document.steps for document in documents}))
+    texts = "files" if parameters.texts == "brought" else parameters.texts
+    prepared = Preparation(texts, parameters.cutting, steps, parameters.drop_shared)
+    context.put(EXAMINED, "application/json", _json(Examined(material_of(read), prepared)))
+    context.put(SUMMARY, "application/json", _json(summary))
     return SUMMARY
-
-
-def calibration_file(score: str) -> str:
-    """Name of the file that holds one score's calibration."""
-    return f"calibration-{score}.json"
-
-
-def load_summary(store: Store, run: Run) -> CalibrationSummary:
-    """What a finished run found. Raises `AuditError` where its file is gone, altered, or of another version."""
-    data = Artifacts(store).read(run.id, SUMMARY)
-    try:
-        return from_plain(CalibrationSummary, json.loads(data))
-    except ValueError as error:
-        raise AuditError(
-            f"The result of this run was written by another version of the program ({str(error)[:100]}).",
-            "Duplicate the run: its texts are not read again as long as the cache holds them.",
-        ) from error
-
-
-def load_score_table(store: Store, run: Run) -> pd.DataFrame:
-    """One row a text. Raises `AuditError` where the file is gone or altered."""
-    return pd.read_parquet(io.BytesIO(Artifacts(store).read(run.id, SCORES_FILE)))
-
-
-def load_calibration(store: Store, run: Run, score: str) -> Calibration:
-    """One score's calibration, as it can be saved under a name. Raises `AuditError` likewise."""
-    name = calibration_file(score)
-    return from_json(Artifacts(store).read(run.id, name), name)
-
-
-def load_read_sets(store: Store, run: Run, cache_bytes: int) -> ReadSets | None:
-    """Both sets as the model read them, out of documents and cache and without the model, for another k or rule.
-
-    None where a document or a reading is gone; what the run found can still be shown then.
-    """
-    try:
-        sets = calibration_sets(calibration_parameters(run.parameters), store, run.workspace)
-        plan = kept_plan(Artifacts(store), run.id)
-        identity = from_plain(ModelIdentity, run.identities["target"])
-        summary = load_summary(store, run)
-    except (AuditError, KeyError, ValueError):
-        return None
-    if plan is None or sets.digest != summary.sets_sha256:
-        return None
-    # A text that is too short in lower case was never read so, and then is not in the plan.
-    found = TokenCache(store, cache_bytes).get(identity, plan.windowing, plan.texts)
-    if len(found) < len(plan.texts):
-        return None
-    readings = tuple(
-        Reading(s.text, found[text_key(s.text)], lowercased=found.get(text_key(s.text.lower()))) for s in sets.snippets
-    )
-    return ReadSets(sets, readings, identity, frozenset(summary.capabilities))
 
 
 def _summary(read: ReadSets, k: float, alpha: float, rule: float | str, seed: int) -> CalibrationSummary:
@@ -155,3 +83,7 @@ def _summary(read: ReadSets, k: float, alpha: float, rule: float | str, seed: in
         length_classes={name: tuple(length_classes(read, m.scores, seed)) for name, m in methods.items()},
         versions=dict(library_versions()),
     )
+
+
+def _json(value: CalibrationSummary | Examined) -> bytes:
+    return json.dumps(to_plain(value), indent=1, allow_nan=False).encode()

@@ -12,10 +12,11 @@ from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label
 from auditlib.documents.cutting import METHODS, Cutting
 from auditlib.evidence.thresholds import Rule
+from auditlib.jobs.brought import brought_documents
 from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
-from auditlib.scoring import DEFAULT_K, checked_k
-from auditlib.store import Store, StoredDocument, Workspace
+from auditlib.scoring import DEFAULT_K, SCORES, checked_k
+from auditlib.store import Run, Store, StoredDocument, Workspace
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,20 @@ class ChosenDocument:
 class CalibrationParameters:
     """All that decides a calibration, so that the same parameters give the same numbers.
 
-    texts      "documents" of the workspace, or the "demo" that comes with the program
+    texts      "documents" of the workspace, those "brought" with the run, or the "demo" that comes with the program
     rule       how the threshold is chosen: "accuracy", or a false-positive rate
+    score      whose verdict the report gives; another one where these texts cannot have it
     """
 
     model: ModelRequest
-    texts: Literal["documents", "demo"] = "documents"
+    texts: Literal["documents", "brought", "demo"] = "documents"
     documents: tuple[ChosenDocument, ...] = ()
     cutting: Cutting = field(default_factory=Cutting)
     drop_shared: bool = True
     k: float = DEFAULT_K
     alpha: float = ALPHA
     rule: Rule = "accuracy"
+    score: str = "min_k"
     seed: int = 0
 
 
@@ -64,6 +67,8 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     checked_k(parameters.k)
     checked_alpha(parameters.alpha)
     checked_rule(parameters.rule)
+    if parameters.score not in SCORES:
+        raise AuditError(f"There is no score {parameters.score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
     if parameters.cutting.method not in METHODS:
         raise AuditError(
             f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."
@@ -73,9 +78,22 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     return parameters
 
 
-def calibration_sets(parameters: CalibrationParameters, store: Store, workspace: str) -> LabelledSets:
+def calibration_sets(parameters: CalibrationParameters, store: Store, run: Run) -> LabelledSets:
     """The two sets. Raises `AuditError` where a document was deleted or changed since it was chosen."""
-    documents = demo_passages() if parameters.texts == "demo" else _documents(parameters, Workspace(store, workspace))
+    return cut_sets(parameters, calibration_documents(parameters, store, run))
+
+
+def calibration_documents(parameters: CalibrationParameters, store: Store, run: Run) -> list[Document]:
+    """The labelled texts before they are cut. Raises `AuditError` likewise."""
+    if parameters.texts == "demo":
+        return demo_passages()
+    if parameters.texts == "brought":
+        return brought_documents(store, run)
+    return _documents(parameters, Workspace(store, run.workspace))
+
+
+def cut_sets(parameters: CalibrationParameters, documents: Sequence[Document]) -> LabelledSets:
+    """The two sets out of their documents."""
     cuts = [parameters.cutting.cut(document) for document in told_apart(documents)]
     return labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
 

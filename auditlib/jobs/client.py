@@ -13,13 +13,14 @@ from typing import Any
 
 from auditlib.core import AuditError, ModelIdentity, Settings
 from auditlib.jobs.asking import ask
+from auditlib.jobs.brought import BROUGHT
 from auditlib.jobs.executing import kept_notes
 from auditlib.jobs.kinds import kind_of
 from auditlib.jobs.plain import to_plain
 from auditlib.jobs.remote_model import RemoteModel
 from auditlib.jobs.wire import request_from_wire, request_to_wire
 from auditlib.models.request import ModelRequest
-from auditlib.store import Artifacts, Run, Runs, RunState, Store
+from auditlib.store import Artifacts, Run, RunLine, Runs, RunState, Store, run_lines
 from auditlib.store.workspace import DEFAULT_NAME
 
 STATE_SECONDS = 3.0  # a worker that is there answers this in milliseconds
@@ -41,13 +42,15 @@ class LoadedModel:
 class WorkerState:
     """Whether a worker is there, and what it holds.
 
-    said    a sentence for people: what is wrong and what to do where none is there
-    run_id  of the run at work; None where it has nothing to do
+    said     a sentence for people: what is wrong and what to do where none is there
+    process  its number on its machine
+    run_id   of the run at work; None where it has nothing to do
     """
 
     is_there: bool
     said: str
     version: str = ""
+    process: int | None = None
     run_id: str | None = None
     models: tuple[LoadedModel, ...] = ()
 
@@ -64,20 +67,30 @@ class JobClient:
     ) -> None:
         self._store = store
         self._settings = settings
+        self._workspace = workspace
         self._runs = Runs(store, workspace)
         self._now = now
 
-    def start(self, kind: str, name: str, parameters: object, who: str = "") -> Run:
-        """A new run, queued. `parameters` are the kind's own dataclass, or the plain values that a run keeps."""
+    def start(
+        self, kind: str, name: str, parameters: object, who: str = "", files: Mapping[str, bytes] | None = None
+    ) -> Run:
+        """A new run, queued. `parameters` are the kind's own dataclass, or the plain values that a run keeps.
+
+        `files` are texts that the run brings with it, as its kind packs them; they go when the run is deleted.
+        """
         plain: dict[str, Any] = to_plain(parameters)
         known = kind_of(kind)
         known.check(plain)
-        return self._runs.add(kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now())
+        return self._runs.add(
+            kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now(), files
+        )
 
     def duplicate(self, run_id: str, changes: Mapping[str, Any], name: str, who: str = "") -> Run:
         """A new run like an old one but for `changes` of its parameters."""
-        old = self._runs.open(run_id)
-        return self.start(old.kind, name, old.parameters | to_plain(dict(changes)), who)
+        old, artifacts = self._runs.open(run_id), Artifacts(self._store)
+        brought = [file.name for file in artifacts.of(run_id) if file.name == BROUGHT]
+        files = {file: artifacts.read(run_id, file) for file in brought}
+        return self.start(old.kind, name, old.parameters | to_plain(dict(changes)), who, files)
 
     def cancel(self, run_id: str) -> bool:
         """Ends a run; the worker stops at its next batch. False where it has ended already."""
@@ -99,9 +112,17 @@ class JobClient:
         """All runs, newest first."""
         return self._runs.all()
 
+    def lines(self) -> list[RunLine]:
+        """All runs as a list shows them, newest first; takes no longer for large runs than for small ones."""
+        return run_lines(self._store, self._workspace)
+
     def run(self, run_id: str) -> Run:
         """One run as it is now."""
         return self._runs.open(run_id)
+
+    def inputs(self, run_id: str) -> dict[str, str]:
+        """What a run examined: a hash by name; nothing before its texts were opened."""
+        return self._runs.inputs(run_id)
 
     def notes(self, run_id: str) -> list[str]:
         """What a run told on its way, such as that a damaged row of the cache was read again."""
@@ -124,7 +145,8 @@ class JobClient:
             )
             for one in value["models"]
         )
-        return WorkerState(True, "The worker is running.", value["version"], value["run"], models)
+        process = value.get("process")  # a worker of an earlier version does not say
+        return WorkerState(True, "The worker is running.", value["version"], process, value["run"], models)
 
     def model(self, request: ModelRequest) -> RemoteModel:
         """A model in the worker, loaded first if need be."""

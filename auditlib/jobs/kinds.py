@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from auditlib.core import AuditError, Settings, TargetModel
 from auditlib.models.request import ModelRequest
+from auditlib.reports.package import Evidence
 from auditlib.store import Run, Store
 
 
@@ -39,31 +40,37 @@ class RunContext(Protocol):
         ...
 
 
+EvidenceOf = Callable[[Store, Run, bool], Evidence]
+"""Report and package of a finished run out of the files that it kept; with the texts themselves where True."""
+
+
 @dataclass(frozen=True)
 class RunKind:
     """One kind of run.
 
-    check    raises `AuditError` for parameters that make no sense, before they are queued
-    execute  does the work and gives the name of the file that holds the result. It may be called again from the
-             start after an interruption, and must then end the same
+    check     raises `AuditError` for parameters that make no sense, before they are queued
+    execute   does the work and gives the name of the file that holds the result. It may be called again from the
+              start after an interruption, and must then end the same
+    evidence  None where this kind has no report
     """
 
     name: str
     label: str
     check: Callable[[Mapping[str, Any]], object]
     execute: Callable[[RunContext], str]
+    evidence: EvidenceOf | None = None
 
 
 KINDS: dict[str, RunKind] = {}
 
 
 def run_kind(
-    name: str, label: str, check: Callable[[Mapping[str, Any]], object]
+    name: str, label: str, check: Callable[[Mapping[str, Any]], object], evidence: EvidenceOf | None = None
 ) -> Callable[[Callable[[RunContext], str]], Callable[[RunContext], str]]:
     """Registers the decorated function in `KINDS` under `name`."""
 
     def register(execute: Callable[[RunContext], str]) -> Callable[[RunContext], str]:
-        KINDS[name] = RunKind(name, label, check, execute)
+        KINDS[name] = RunKind(name, label, check, execute, evidence)
         return execute
 
     return register

@@ -47,6 +47,10 @@ class RemoteModel:
         """Tokens that scoring `text` passes through the model; `AuditError` where the text cannot be scored."""
         return int(self._answer({"what": "tokens_to_read", "text": text, "name": name}))
 
+    def lengths(self, texts: Sequence[str]) -> list[int | None]:
+        """`tokens_to_read` of many texts in one question; None for those that cannot be scored."""
+        return [None if n is None else int(n) for n in self._answer({"what": "lengths", "texts": list(texts)})]
+
     def token_text(self, token_ids: Sequence[int]) -> list[str]:
         """What each token stands for, readable alone."""
         return [str(text) for text in self._answer({"what": "token_text", "ids": [int(i) for i in token_ids]})]

@@ -161,7 +161,8 @@ class _Worker:
 
     def _answer(self, asked: Mapping[str, Any], say: Say) -> Any:
         if isinstance(asked, dict) and asked.get("what") == "state":
-            return {"version": __version__, "run": self._at_work, "models": self._answers.models()}
+            about = {"version": __version__, "process": os.getpid(), "run": self._at_work}
+            return about | {"models": self._answers.models()}
         if not isinstance(asked, dict):
             raise AuditError("This is no question.", "Restart the page.")
         return self._answers.answer(asked, say)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from transformers import PreTrainedModel
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
 from auditlib.models.encoding import EncodedText, TextEncoder
 from auditlib.models.failures import explained, is_out_of_memory
+from auditlib.models.interruption import Interruption
 from auditlib.models.projection import find_projection, reads_left_to_right
 from auditlib.models.statistics import PositionStatistics, position_statistics
 from auditlib.models.windows import Window, batches_of, windows_of
@@ -61,6 +63,7 @@ class LocalModel:
         self._model = model.eval()
         self._encoder = encoder
         self._one_at_a_time = threading.Lock()
+        self._interruption = Interruption(model, self._one_at_a_time)
         with explained(f"The model {identity.name} loads but does not run"):
             self._projection = find_projection(model)
             is_causal = reads_left_to_right(model, self._projection)
@@ -93,6 +96,13 @@ class LocalModel:
         Raises `AuditError` beginning with `name` where the text cannot be scored.
         """
         return sum(w.end - w.begin for w in self._windows(self._encoder.encode(text, name)))
+
+    def giving_way(self, give_way: Callable[[], None]) -> AbstractContextManager[None]:
+        """Within, what this thread reads calls `give_way` many times a second; it may wait there, or end it by raising.
+
+        Meanwhile other threads may read with this model.
+        """
+        return self._interruption.by(give_way)
 
     def token_text(self, token_ids: Sequence[int]) -> list[str]:
         """What each token stands for, readable alone (bytes of a split character as hex)."""
@@ -150,10 +160,10 @@ class LocalModel:
         """One batch through the model; halved and tried again where the device's memory does not hold it."""
         try:
             with self._one_at_a_time:
-                began = time.perf_counter()
+                began = time.perf_counter() - self._interruption.waited()
                 with explained(f"The model {self.identity.name} failed while reading"):
                     stats = self._forward(windows, encoded, top)
-                seconds = time.perf_counter() - began
+                seconds = time.perf_counter() - self._interruption.waited() - began
             n_read = sum(w.end - w.begin for w in windows)
             if n_read >= FEWEST_TIMED_TOKENS or self.tokens_per_second is None:
                 self.tokens_per_second = n_read / max(seconds, 1e-9)

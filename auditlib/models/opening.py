@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import re
 import threading
 from collections import OrderedDict
@@ -167,7 +168,7 @@ def find_files(request: ModelRequest, settings: Settings) -> ModelFiles:
     weights = check_model_folder(folder)
     digest = known_sha256 or weights_sha256(weights)
     check_sha256(digest, request.sha256, f"The weights of {name}")
-    adapter = find_adapter(Path(request.adapter).expanduser()) if request.adapter else None
+    adapter = find_adapter(expanded(request.adapter)) if request.adapter else None
     return ModelFiles(folder, tuple(weights), digest, name, request.source, revision, device, dtype, adapter)
 
 
@@ -212,6 +213,11 @@ def _config_sha256(folder: Path) -> str:
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+def expanded(path: str) -> Path:
+    """`path` with `~` replaced where there is such a home; where there is none, the letters stay."""
+    return Path(os.path.expanduser(path))
+
+
 def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str | None, str]:
     """Folder, weights' hash where it is known already, hub revision, and a name for people."""
     source = request.source.strip()
@@ -224,7 +230,7 @@ def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str 
         return folder, None, revision, hub_id
     if "\0" in source or not source:
         raise AuditError("No model was named.", "Give a folder, a .gguf file or a hub id (owner/name).")
-    path = Path(source).expanduser()
+    path = expanded(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
     except OSError as error:

@@ -16,7 +16,7 @@ from auditlib.reports.blocks import (
     Table,
     VerdictBlock,
 )
-from auditlib.reports.calibration_facts import CalibrationFacts, SetFacts
+from auditlib.reports.calibration_facts import CalibrationFacts, Preparation, SetFacts
 from auditlib.reports.calibration_results import results
 from auditlib.reports.figures import (
     length_histogram,
@@ -24,6 +24,7 @@ from auditlib.reports.figures import (
 from auditlib.reports.plain_words import (
     GLOSSARY,
     WHAT_IT_CANNOT_SHOW,
+    cutting_in_words,
     interval_text,
     n_of,
     shortened,
@@ -204,7 +205,8 @@ def _quotations(facts: CalibrationFacts) -> tuple[Block, ...]:
 
 
 def _reproduction(facts: CalibrationFacts) -> tuple[Block, ...]:
-    again = (("Command", facts.command),) if facts.command else ()
+    again = (("Repeat it", facts.command),) if facts.command else ()
+    link = (("Open it again", f"calibrate?run={facts.run}"),) if facts.run else ()
     return (
         Heading("Reproduction"),
         Paragraph(
@@ -216,12 +218,30 @@ def _reproduction(facts: CalibrationFacts) -> tuple[Block, ...]:
             (
                 *again,
                 ("Check the package", "python -m auditlib verify PACKAGE.zip"),
+                *link,
                 ("Seed", str(facts.found.seed)),
             ),
             "Commands and seed",
             code=True,
         ),
+        *([] if facts.preparation is None else [_preparation(facts.preparation)]),
         Parameters(tuple(facts.versions.items()), "Versions"),
+    )
+
+
+def _preparation(how: Preparation) -> Parameters:
+    sources = {"documents": "documents of the workspace", "files": "files", "demo": "the program's own demonstration"}
+    return Parameters(
+        (
+            ("Texts from", sources.get(how.texts, how.texts)),
+            *(("Cleaned by", ", ".join(steps) or "nothing: read as they stand") for steps in how.steps),
+            ("Cut into", cutting_in_words(how.cutting)),
+            (
+                "Shared passages",
+                "texts that share passages with others were left out" if how.drop_shared else "nothing was left out",
+            ),
+        ),
+        "From the files to what the model read",
     )
 
 

@@ -14,7 +14,9 @@ from auditlib import __version__
 from auditlib.audits.calibration import Calibrated, KSweep, LengthClass, MethodResult, NullRuns
 from auditlib.audits.sets import ReadSets
 from auditlib.core import Label, ModelIdentity, library_versions
+from auditlib.documents.cutting import Cutting
 from auditlib.reports.blocks import Quotation
+from auditlib.reports.package import InputText
 from auditlib.scoring import SCORES
 
 
@@ -42,6 +44,40 @@ class WorkFacts:
 
 
 @dataclass(frozen=True)
+class Material:
+    """What was examined, without a letter of it: `inputs` in the order of the scores."""
+
+    sets: tuple[SetFacts, SetFacts]
+    works: tuple[WorkFacts, ...]
+    inputs: tuple[InputText, ...]
+
+    @property
+    def is_member(self) -> NDArray[np.bool_]:
+        """(n,)"""
+        return np.array([one.label == Label.MEMBER for one in self.inputs], dtype=np.bool_)
+
+    @property
+    def n_words(self) -> NDArray[np.int64]:
+        """(n,)"""
+        return np.array([one.n_words for one in self.inputs], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How texts became what the model read.
+
+    texts        "documents" of a workspace, "files" that were brought for this run, or the program's "demo"
+    steps        names of the cleaning steps; several sets of them where documents were cleaned differently
+    drop_shared  whether texts that share passages with others were left out
+    """
+
+    texts: str
+    cutting: Cutting
+    steps: tuple[tuple[str, ...], ...]
+    drop_shared: bool = True
+
+
+@dataclass(frozen=True)
 class CalibrationFacts:
     """A finished calibration and what it was made of.
 
@@ -52,6 +88,8 @@ class CalibrationFacts:
     command      what reruns it from a shell
     quotations   what the person ticked to be quoted
     show_words   whether single words of the texts that tell the sets apart may be named
+    preparation  None where it is not known
+    run          id of the run that it was; empty where it was none
     """
 
     name: str
@@ -71,6 +109,8 @@ class CalibrationFacts:
     length_classes: tuple[LengthClass, ...] = ()
     quotations: tuple[Quotation, ...] = ()
     show_words: bool = False
+    preparation: Preparation | None = None
+    run: str = ""
     version: str = __version__
     versions: Mapping[str, str] = field(default_factory=library_versions)
 
@@ -99,18 +139,20 @@ def facts_of(
     length_classes: tuple[LengthClass, ...] = (),
     quotations: tuple[Quotation, ...] = (),
     show_words: bool = False,
+    preparation: Preparation | None = None,
 ) -> CalibrationFacts:
     """The facts of a calibration that was just computed from `read`."""
     if chosen not in found.methods:
         raise ValueError(f"{chosen} is not among the scores of this calibration")
+    material = material_of(read)
     return CalibrationFacts(
         name=name,
         model=read.identity,
-        sets=(_set_facts(read, Label.MEMBER), _set_facts(read, Label.NON_MEMBER)),
-        works=_works(read),
+        sets=material.sets,
+        works=material.works,
         notes=read.sets.notes,
-        is_member=read.sets.is_member,
-        n_words=read.sets.words,
+        is_member=material.is_member,
+        n_words=material.n_words,
         found=found,
         chosen=chosen,
         made=made,
@@ -121,7 +163,24 @@ def facts_of(
         length_classes=length_classes,
         quotations=quotations,
         show_words=show_words,
+        preparation=preparation,
     )
+
+
+def material_of(read: ReadSets) -> Material:
+    """What was examined."""
+    inputs = tuple(
+        InputText(
+            sha256=sha256(snippet.text.encode("utf-8", "replace")).hexdigest(),
+            title=snippet.group,
+            label=snippet.label.value,
+            n_words=snippet.word_count,
+            document=snippet.document_id,
+            first_word=snippet.first_word,
+        )
+        for snippet in read.sets.snippets
+    )
+    return Material((_set_facts(read, Label.MEMBER), _set_facts(read, Label.NON_MEMBER)), _works(read), inputs)
 
 
 def _set_facts(read: ReadSets, label: Label) -> SetFacts:

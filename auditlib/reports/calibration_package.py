@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
+
+import pandas as pd
 
 from auditlib.audits.calibration import Calibrated
 from auditlib.audits.saved_calibration import keep, to_json
-from auditlib.audits.sets import ReadSets, score_table
+from auditlib.audits.sets import LabelledSets, ReadSets, score_table
+from auditlib.core import ModelIdentity
+from auditlib.models.request import BUNDLED
 from auditlib.reports.calibration import calibration_report
-from auditlib.reports.calibration_facts import CalibrationFacts
+from auditlib.reports.calibration_facts import CalibrationFacts, material_of
 from auditlib.reports.package import Evidence, InputText
 
 KIND = "calibration"
 
 
 def calibration_evidence(facts: CalibrationFacts, read: ReadSets, with_texts: bool = False) -> Evidence:
-    """All that goes into the package; the texts only `with_texts`."""
+    """The package of a calibration that was just computed from `read`; the texts only `with_texts`."""
+    inputs = material_of(read).inputs
+    return evidence_of(
+        facts,
+        with_text(inputs, read.sets) if with_texts else inputs,
+        score_table(read, facts.found.k),
+        to_json(keep(read, facts.found, facts.chosen, facts.name, facts.made)),
+    )
+
+
+def evidence_of(
+    facts: CalibrationFacts, inputs: Sequence[InputText], scores: pd.DataFrame, calibration: str
+) -> Evidence:
+    """All that goes into the package, out of what a run keeps: neither model nor texts are needed."""
     return Evidence(
         kind=KIND,
         report=calibration_report(facts),
-        tables={"scores": score_table(read, facts.found.k)},
+        tables={"scores": scores},
         parameters=_parameters(facts),
         numbers=numbers_to_compare(facts.found),
         identities={"target": facts.model.as_dict()},
-        inputs=_inputs(read, with_texts),
+        inputs=inputs,
         seed=facts.found.seed,
         versions=facts.versions,
         command=facts.command,
-        calibration=to_json(keep(read, facts.found, facts.chosen, facts.name, facts.made)),
+        calibration=calibration,
         notes=facts.notes,
     )
+
+
+def with_text(inputs: Sequence[InputText], sets: LabelledSets) -> list[InputText]:
+    """`inputs` with their texts, which `sets` has in the same order."""
+    return [replace(one, text=snippet.text) for one, snippet in zip(inputs, sets.snippets, strict=True)]
+
+
+def rerun_command(model: ModelIdentity, adapter: str | None, texts: str) -> str:
+    """What repeats a run from a shell, given its package. `adapter` is the adapter's folder, `texts` as `Preparation`.
+
+    PACKAGE.zip and TEXTS stand for what only the reader knows: where the package lies, and where the texts do.
+    """
+    words = ["python", "-m", "auditlib", "rerun", "PACKAGE.zip"]
+    if texts != "demo":
+        words += ["--texts", "TEXTS"]
+    if model.source != BUNDLED:
+        words += ["--model", model.source]
+    if adapter is not None:
+        words += ["--adapter", adapter]
+    return shlex.join(words)
 
 
 def numbers_to_compare(found: Calibrated) -> dict[str, float | None]:
@@ -52,6 +91,8 @@ def numbers_to_compare(found: Calibrated) -> dict[str, float | None]:
 
 def _parameters(facts: CalibrationFacts) -> dict[str, Any]:
     members, others = facts.sets
+    prepared = {} if facts.preparation is None else {"preparation": asdict(facts.preparation)}
+    run = {"run": facts.run} if facts.run else {}
     return {
         "name": facts.name,
         "score": facts.chosen,
@@ -62,19 +103,6 @@ def _parameters(facts: CalibrationFacts) -> dict[str, Any]:
         "scores": list(facts.found.methods),
         "members_sha256": members.sha256,
         "non_members_sha256": others.sha256,
+        **prepared,
+        **run,
     }
-
-
-def _inputs(read: ReadSets, with_texts: bool) -> list[InputText]:
-    return [
-        InputText(
-            sha256=sha256(snippet.text.encode("utf-8", "replace")).hexdigest(),
-            title=snippet.group,
-            label=snippet.label.value,
-            n_words=snippet.word_count,
-            document=snippet.document_id,
-            first_word=snippet.first_word,
-            text=snippet.text if with_texts else None,
-        )
-        for snippet in read.sets.snippets
-    ]

@@ -19,6 +19,7 @@ from auditlib.reports.blocks import Report
 from auditlib.reports.html import Paper, to_html
 from auditlib.reports.pdf import to_pdf
 
+FORMAT = 1  # of what run.json, parameters.json and inputs.json say
 # A text column is written as it is where no value of it could be taken for a formula or hide anything.
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*|")
 
@@ -67,9 +68,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Package:
-    """A finished package: the bytes of the zip, and why there is no PDF in it where there is none."""
+    """A finished package: the bytes of the zip, of the reports in it, and why there is no PDF where there is none."""
 
     data: bytes
+    html: bytes
+    pdf: bytes | None = None
     without_pdf: str = ""
 
 
@@ -84,18 +87,19 @@ def make_package(
         except AuditError as error:
             why = f"{error.wrong} {error.remedy}"
     files["README.txt"] = _readme(evidence, files, why).encode()
-    return Package(pack(files), why)
+    return Package(pack(files), files["report.html"], files.get("report.pdf"), why)
 
 
 def package_files(evidence: Evidence) -> dict[str, bytes]:
     """Every file of the package but its PDF, README and manifest, by name."""
     run = {
+        "format": FORMAT,
         "kind": evidence.kind,
         "made": evidence.report.made.isoformat(),
         "parameters": dict(evidence.parameters),
         "identities": {role: dict(identity) for role, identity in evidence.identities.items()},
         "seed": evidence.seed,
-        "numbers": {name: _finite(value) for name, value in evidence.numbers.items()},
+        "numbers": {name: finite(value) for name, value in evidence.numbers.items()},
         "command": evidence.command,
     }
     inputs = [{name: value for name, value in asdict(one).items() if name != "text"} for one in evidence.inputs]
@@ -146,8 +150,8 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
-def _finite(value: float | None) -> float | None:
-    """JSON has no word for what is not a number."""
+def finite(value: float | None) -> float | None:
+    """`value`, or None where it is not finite: JSON has no word for that."""
     return value if value is not None and math.isfinite(value) else None
 
 

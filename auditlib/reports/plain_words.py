@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from auditlib.documents.cutting import Cutting
 from auditlib.evidence import LIMITS, Difference, Interval, Word
 
 WHAT_IT_CANNOT_SHOW = (
@@ -73,6 +74,18 @@ def verdict_sentence(word: Word, score_label: str) -> str:
                 f"The test could not tell whether {score_label} separates texts that the model was trained on from "
                 "others: at least one condition below does not hold."
             )
+
+
+def cutting_in_words(how: Cutting) -> str:
+    """How texts were cut, exactly enough to cut them so again."""
+    match how.method:
+        case "sample":
+            return f"{n_of(how.count, 'random piece')} of {how.words:,} words from each text, seed {how.seed}"
+        case "tile":
+            return f"all pieces of {how.words:,} words, one after the other"
+        case "truncate":
+            return f"the first {how.words:,} words of each text"
+    return "whole texts"
 
 
 def interval_text(value: Interval | Difference, form: str = ".2f") -> str:

@@ -26,8 +26,12 @@ def bottom_mean(values: NDArray[np.float32], k: float) -> float:
 
 def bottom_means(values: NDArray[np.float32], ks: Sequence[float]) -> list[float]:
     """`bottom_mean` of `values` (n,) for each of `ks` percent, sorting once."""
-    sums = np.cumsum(np.sort(values), dtype=np.float64)
-    return [float(sums[count - 1] / count) for count in (bottom_count(len(values), k) for k in ks)]
+    percent = np.asarray(ks, dtype=np.float64)
+    if not np.all((percent > 0) & (percent <= 100)):
+        raise ValueError(f"k must be above 0 and at most 100 percent, not one of {list(ks)}")
+    counts = np.maximum(1, np.floor(percent * len(values) / 100)).astype(np.int64)  # as in bottom_count
+    means: list[float] = (np.cumsum(np.sort(values), dtype=np.float64)[counts - 1] / counts).tolist()
+    return means
 
 
 def bottom_mask(values: NDArray[np.float32], k: float) -> NDArray[np.bool_]:

@@ -13,26 +13,38 @@ def read_texts(
     texts: Sequence[str],
     k: float = DEFAULT_K,
     top: int = 0,
-    lowercase: bool = True,
+    lowercase: bool | Sequence[bool] = True,
     progress: Progress | None = None,
     names: Sequence[str] | None = None,
 ) -> Iterator[tuple[int, Reading]]:
     """Each text's index with its reading, as soon as all that belongs to it has been read.
 
-    `top` likeliest alternatives are kept for each position. With `lowercase` each text is read a second time in
-    lower case, in the same batches, unless it is too short then. Raises `AuditError` where a text cannot be scored,
-    naming it by `names`.
+    `top` likeliest alternatives are kept for each position. With `lowercase`, for all or said of each, a text is read
+    a second time in lower case, in the same batches, unless it is too short then. Raises `AuditError` where a text
+    cannot be scored, naming it by `names`.
     """
     n = len(texts)
     names = names or [f"Text {i + 1} of {n}" if n > 1 else "The text" for i in range(n)]
-    again = [i for i, text in enumerate(texts) if lowercase and _is_scorable(model, text.lower())]
-    both = [*texts, *(texts[i].lower() for i in again)]
-    both_names = [*names, *(f"{names[i]} in lower case" for i in again)]
+    wanted = [lowercase] * n if isinstance(lowercase, bool) else lowercase
+    # Side by side, so that a model that answers in order leaves one text waiting for its other half, and not all.
+    both: list[str] = []
+    both_names: list[str] = []
+    owners: list[tuple[int, bool]] = []  # of which text each is, and whether in lower case
+    again = set()
+    for i, text in enumerate(texts):
+        both.append(text)
+        both_names.append(names[i])
+        owners.append((i, False))
+        if wanted[i] and _is_scorable(model, text.lower()):
+            again.add(i)
+            both.append(text.lower())
+            both_names.append(f"{names[i]} in lower case")
+            owners.append((i, True))
     waiting: dict[int, TokenStats] = {}
     lowercased: dict[int, TokenStats] = {}
     for index, stats in model.token_stats(both, top=top, progress=progress, names=both_names):
-        own = index if index < n else again[index - n]
-        (waiting if index < n else lowercased)[own] = stats
+        own, in_lower_case = owners[index]
+        (lowercased if in_lower_case else waiting)[own] = stats
         if own in waiting and (own in lowercased or own not in again):
             yield own, Reading(texts[own], waiting.pop(own), k, lowercased.pop(own, None))
 

@@ -2,7 +2,9 @@
 
 from auditlib.store.artifacts import Artifact, Artifacts
 from auditlib.store.calibrations import Calibrations, StoredCalibration
+from auditlib.store.clearing import Clearing, ClearingState
 from auditlib.store.database import Store
+from auditlib.store.run_list import RunLine, run_lines
 from auditlib.store.runs import (
     FINISHED,
     UNFINISHED,
@@ -25,8 +27,11 @@ __all__ = [
     "Artifacts",
     "CacheSize",
     "Calibrations",
+    "Clearing",
+    "ClearingState",
     "Run",
     "RunGoneError",
+    "RunLine",
     "RunProgress",
     "RunState",
     "Runs",
@@ -36,5 +41,6 @@ __all__ = [
     "TokenCache",
     "UnfinishedRun",
     "Workspace",
+    "run_lines",
     "unfinished_runs",
 ]

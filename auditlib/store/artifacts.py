@@ -38,16 +38,11 @@ class Artifacts:
 
         The bytes of one that was replaced lie on until the run is deleted.
         """
-        digest = sha256(data).hexdigest()
-        row = ArtifactRow(
-            run_id=run_id, name=name, media_type=media_type, sha256=digest, n_bytes=len(data), created=now
-        )
         with self._store.writing() as session:
             # The lock keeps the run, and its folder, from being deleted meanwhile.
             if session.scalar(select(RunRow.id).where(RunRow.id == run_id).with_for_update()) is None:
                 raise AuditError("That run is no longer there.", "Somebody deleted it; start another.")
-            write_file(run_folder(self._store, run_id) / digest, data)
-            return _artifact(session.merge(row))
+            return _artifact(session.merge(written_artifact(self._store, run_id, name, media_type, data, now)))
 
     def of(self, run_id: str) -> list[Artifact]:
         """A run's files by name; none for a run that is not there."""
@@ -77,6 +72,13 @@ class Artifacts:
 def run_folder(store: Store, run_id: str) -> Path:
     """Where a run's files lie, each named by its hash: names that a person chose never reach the disk."""
     return store.home / "runs" / run_id
+
+
+def written_artifact(store: Store, run_id: str, name: str, media_type: str, data: bytes, now: datetime) -> ArtifactRow:
+    """Writes a file's bytes, and gives the row that is to name them."""
+    digest = sha256(data).hexdigest()
+    write_file(run_folder(store, run_id) / digest, data)
+    return ArtifactRow(run_id=run_id, name=name, media_type=media_type, sha256=digest, n_bytes=len(data), created=now)
 
 
 def _artifact(row: ArtifactRow) -> Artifact:

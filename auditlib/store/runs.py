@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -14,7 +15,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from auditlib.core import AuditError
-from auditlib.store.artifacts import run_folder
+from auditlib.store.artifacts import run_folder, written_artifact
 from auditlib.store.database import Store
 from auditlib.store.tables import RunInputsRow, RunRow
 from auditlib.store.workspace import DEFAULT_NAME
@@ -30,6 +31,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
+_ID = re.compile("[0-9a-f]{32}")
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 FINISHED = (RunState.DONE, RunState.FAILED, RunState.CANCELLED)
 
@@ -100,8 +102,17 @@ class Runs:
         self._store = store
         self._workspace = workspace
 
-    def add(self, kind: str, name: str, parameters: Mapping[str, Any], seed: int, who: str, now: datetime) -> Run:
-        """A new run, queued."""
+    def add(
+        self,
+        kind: str,
+        name: str,
+        parameters: Mapping[str, Any],
+        seed: int,
+        who: str,
+        now: datetime,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Run:
+        """A new run, queued, with the `files` (JSON, by name) that it is to work on: no worker sees it without them."""
         row = RunRow(
             id=uuid4().hex,
             workspace=self._workspace,
@@ -120,6 +131,8 @@ class Runs:
             session.add(row)
             session.flush()
             session.add(RunInputsRow(run_id=row.id, inputs={}))
+            for file, data in (files or {}).items():
+                session.add(written_artifact(self._store, row.id, file, "application/json", data, now))
             session.refresh(row)
             return _run(row)
 
@@ -202,6 +215,8 @@ class Runs:
 
     def _row(self, session: Session, run_id: str, lock: bool = False) -> RunRow:
         """The run's row; with `lock`, nobody else may change it before this session ends."""
+        if not _ID.fullmatch(run_id):  # out of an address somebody typed, and maybe no text that a database takes
+            raise RunGoneError
         query = select(RunRow).where(RunRow.id == run_id, RunRow.workspace == self._workspace)
         row = session.scalars(query.with_for_update() if lock else query).one_or_none()
         if row is None:

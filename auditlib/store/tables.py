@@ -58,6 +58,8 @@ class DocumentRow(Base):
     label: Mapped[str]
     n_words: Mapped[int]
     n_words_removed: Mapped[int]
+    author: Mapped[str | None] = mapped_column(AnyText)
+    year: Mapped[int | None]
     warnings: Mapped[list[str]] = mapped_column(Json)
     steps: Mapped[list[str]] = mapped_column(Json)
     # Long columns are loaded only where a document is opened: a list of 100 books must not read 100 books.

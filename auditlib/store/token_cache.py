@@ -9,7 +9,8 @@ that reading rows hardly ever writes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
@@ -26,7 +27,10 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 500  # keys in one statement
-ROWS_CLEARED_AT_ONCE = 20_000  # between two batches others may write
+FEWEST_CLEARED_AT_ONCE = 500  # rows; between two slices others may write
+MOST_CLEARED_AT_ONCE = 20_000
+SLICE_SECONDS = 0.3  # that a slice of a clearing is to take: rows are of very different lengths, and so are disks
+PAUSE_SECONDS = 0.11  # between two slices: SQLite's waiting writers look every 0.1 s whether it is their turn
 MARKS_PER_LIMIT = 100  # how finely "last used" is told: hundredths of the limit
 CHECKSUM_BYTES = 16
 
@@ -126,13 +130,25 @@ class TokenCache:
             totals = session.scalars(select(TotalsRow)).one()
             return CacheSize(totals.n_rows, totals.n_bytes)
 
-    def clear(self) -> None:
-        """Forgets everything that was there at the start, and gives its room back to the disk."""
+    def clear(self, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+        """Forgets everything that was there at the start, and gives its room back to the disk.
+
+        In slices, between which others may write; `progress` hears of rows forgotten and rows in all. What `progress`
+        raises ends the clearing, and what is left stays as it was.
+        """
+        total = self.size().rows
         if self._store.is_sqlite:
             with self._store.reading() as session:
                 last = session.scalar(select(func.max(TokenStatsRow.key))) or 0
-            while self._clear_some(last):
-                pass
+            done, at_once = 0, FEWEST_CLEARED_AT_ONCE
+            began = time.monotonic()
+            while cleared := self._clear_some(last, at_once):
+                done += cleared
+                faster = SLICE_SECONDS / max(1e-3, time.monotonic() - began)
+                at_once = int(min(MOST_CLEARED_AT_ONCE, max(FEWEST_CLEARED_AT_ONCE, at_once * min(2.0, faster))))
+                progress(done, max(done, total))
+                time.sleep(PAUSE_SECONDS)
+                began = time.monotonic()
         else:
             with self._store.writing() as session:
                 totals = _lock(session)
@@ -143,15 +159,15 @@ class TokenCache:
         except AuditError as error:  # others are busy: the room is used again before the file grows
             logger.warning("The database file keeps its size for now: %s", error.wrong)
 
-    def _clear_some(self, last: int) -> bool:
+    def _clear_some(self, last: int, most: int) -> int:
+        """Forgets at most `most` rows of those up to the key `last`, and says how many that were."""
         row = TokenStatsRow
         with self._store.writing() as session:
             totals = _lock(session)
-            query = select(row.key).where(row.key <= last).order_by(row.key).limit(ROWS_CLEARED_AT_ONCE)
-            keys = session.scalars(query).all()
+            keys = session.scalars(select(row.key).where(row.key <= last).order_by(row.key).limit(most)).all()
             if keys:
                 _delete_where(session, totals, row.key <= keys[-1])
-            return bool(keys)
+            return len(keys)
 
     def _tidy(self, stale: Sequence[int], corrupt: Sequence[int]) -> None:
         """Marks rows as used and deletes damaged ones: a reader need not fail where this cannot be written."""

@@ -34,6 +34,8 @@ class StoredDocument:
     n_words: int
     n_words_removed: int
     warnings: tuple[str, ...]
+    author: str = ""
+    year: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ class Workspace:
                 steps=tuple(row.steps),
                 group=row.group,
                 label=Label(row.label),
+                author=row.author or "",
+                year=row.year,
             )
 
     def replace(self, key: int, document: Document) -> None:
@@ -155,6 +159,8 @@ def _row(workspace: str, document: Document) -> DocumentRow:
         source_name=document.source_name,
         group=document.group,
         label=document.label.value,
+        author=document.author or None,
+        year=document.year,
         n_words=n_words,
         n_words_removed=max(0, len(document.original.split()) - n_words),
         warnings=list(document.warnings),
@@ -178,4 +184,6 @@ def _stored(row: DocumentRow) -> StoredDocument:
         n_words=row.n_words,
         n_words_removed=row.n_words_removed,
         warnings=tuple(row.warnings),
+        author=row.author or "",
+        year=row.year,
     )

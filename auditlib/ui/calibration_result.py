@@ -6,45 +6,76 @@ import pandas as pd
 import streamlit as st
 
 from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judged_at
-from auditlib.audits.sets import ReadSets, score_table
-from auditlib.core import AuditError, Label, library_versions
+from auditlib.audits.sets import score_table
+from auditlib.core import AuditError
 from auditlib.evidence import Difference, Interval, TprAtFpr, Word
 from auditlib.evidence.thresholds import Rule
+from auditlib.jobs import calibration_parameters
 from auditlib.reports.figures import auc_by_method, k_sweep_figure, roc_figure, roc_log_figure
 from auditlib.reports.package import spreadsheet_csv
-from auditlib.scoring import DEFAULT_K, SCORES
+from auditlib.scoring import SCORES
+from auditlib.store import Run
 from auditlib.ui import calibration_run
 from auditlib.ui.calibration_charts import length_classes_figure, length_figure, score_histogram
 from auditlib.ui.calibration_report import report_and_package
+from auditlib.ui.calibration_run import FinishedCalibration
 from auditlib.ui.calibration_save import save_and_export
-from auditlib.ui.messages import as_text, show_error, signed
+from auditlib.ui.messages import as_text, duration, show_error, signed
+from auditlib.ui.models import current_request
+from auditlib.ui.runs import jobs
 from auditlib.ui.verdicts import verdict_box
 
 RULES: dict[str, Rule] = {"best accuracy": "accuracy", "5% false positives": 0.05, "1% false positives": 0.01}
 NO_LOGO = {"displaylogo": False}
 
 
-def show_calibration(read: ReadSets) -> None:
-    """Everything about one pair of sets under one model."""
+def show_calibration(run: Run) -> None:
+    """Everything that a finished run found about one pair of sets under one model."""
     try:
-        method_name, found = _controls(read)
+        done = calibration_run.finished(run)
+        _heading(done)
+        method_name, found = _controls(done)
         method = found.methods[method_name]
-        _answer(read, found, method)
-        _charts(read, found, method)
+        _answer(done, method)
+        _charts(done, found, method)
         _methods(found, method_name)
-        save_and_export(read, found, method_name)
-        report_and_package(read, found, method_name)
-        _sweep(read, found, method_name)
-        _length(read, method, found.k)
+        save_and_export(done, found, method_name)
+        report_and_package(done, found, method_name)
+        _sweep(done, found, method_name)
+        _length(done, method, found.k)
         _words(found)
-        _nulls(read, found, method_name)
-        _origin(read, found)
+        _nulls(done, found, method_name)
+        _origin(done, found)
     except AuditError as error:
         show_error(error)
 
 
-def _controls(read: ReadSets) -> tuple[str, Calibrated]:
-    names = [name for name in SCORES if read.unavailable_because(name) is None]
+def _heading(done: FinishedCalibration) -> None:
+    run = done.run
+    st.subheader(as_text(run.name))
+    took = f" · took {duration(run.seconds)}" if run.seconds is not None else ""
+    who = f" · {as_text(run.who)}" if run.who else ""
+    st.caption(
+        f"{as_text(done.summary.model.name)} · {len(done.table):,} texts · {run.created:%Y-%m-%d %H:%M} UTC{took}{who}"
+    )
+    for note in (*done.summary.notes, *jobs().notes(run.id)):
+        st.caption(as_text(note))
+    if calibration_parameters(run.parameters).model != current_request():
+        st.warning(
+            f"The results below are of {as_text(done.summary.model.name)}, not of the model chosen now.",
+            icon=":material/history:",
+        )
+    if done.read is None:
+        st.info(
+            "Texts or readings of this run were deleted since. What it found is shown below; k and threshold rule stay "
+            "as they were, as another would need them.",
+            icon=":material/history:",
+        )
+
+
+def _controls(done: FinishedCalibration) -> tuple[str, Calibrated]:
+    first = done.summary.found
+    names, fixed = list(first.methods), done.read is None
     method, k, alpha, rule = st.columns(4)
     chosen: str = method.selectbox(
         "Score",
@@ -53,15 +84,28 @@ def _controls(read: ReadSets) -> tuple[str, Calibrated]:
         format_func=lambda name: SCORES[name].label,
         key="calibration_score",
     )
-    percent = k.slider("k (% of tokens, Min-K% family)", 1, 100, int(DEFAULT_K), key="calibration_k")
-    level = alpha.number_input("Alpha", 0.001, 0.5, 0.05, step=0.01, format="%.3f", key="calibration_alpha")
-    way: str = rule.selectbox("Threshold by", list(RULES), key="calibration_rule")
-    found = calibration_run.calibrated(read, float(percent), RULES[way])
+    rules = RULES if first.rule in RULES.values() else {f"{first.rule:.3g} false positives": first.rule} | RULES
+    began = {
+        "calibration_k": round(first.k),
+        "calibration_alpha": first.alpha,
+        "calibration_rule": list(rules)[list(rules.values()).index(first.rule)],
+    }
+    for name, value in began.items():  # each run begins at its own settings
+        if st.session_state.get("calibration_controls") != done.run.id:
+            st.session_state[name] = value
+        else:
+            st.session_state.setdefault(name, value)
+    st.session_state["calibration_controls"] = done.run.id
+    percent = k.slider("k (% of tokens, Min-K% family)", 1, 100, key="calibration_k", disabled=fixed)
+    level = alpha.number_input("Alpha", 0.001, 0.5, step=0.01, format="%.3f", key="calibration_alpha")
+    way: str = rule.selectbox("Threshold by", list(rules), key="calibration_rule", disabled=fixed)
+    moved = percent != round(first.k)
+    found = calibration_run.calibrated(done, float(percent) if moved else first.k, rules[way])
     return chosen, judged_at(found, float(level))
 
 
-def _answer(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
-    label, model = SCORES[method.name].label, read.identity.name
+def _answer(done: FinishedCalibration, method: MethodResult) -> None:
+    label, model = SCORES[method.name].label, done.summary.model.name
     meaning = {
         Word.SUPPORTED: f"{label} tells texts that {model} was trained on from texts that it was not, on these sets.",
         Word.NOT_SUPPORTED: f"No evidence in this test that {label} tells these sets apart under {model}.",
@@ -70,8 +114,8 @@ def _answer(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
     verdict_box(method.verdict, meaning[method.verdict.word])
 
 
-def _charts(read: ReadSets, found: Calibrated, method: MethodResult) -> None:
-    is_member, score = read.sets.is_member, SCORES[method.name]
+def _charts(done: FinishedCalibration, found: Calibrated, method: MethodResult) -> None:
+    is_member, score = done.is_member, SCORES[method.name]
     left, right = st.columns(2)
     with left:
         st.subheader("Scores of both sets")
@@ -128,15 +172,18 @@ def _methods(found: Calibrated, chosen: str) -> None:
     )
 
 
-def _sweep(read: ReadSets, found: Calibrated, name: str) -> None:
+def _sweep(done: FinishedCalibration, found: Calibrated, name: str) -> None:
     with st.expander("How much k matters"):
         if name not in K_SCORES:
             st.caption(f"{SCORES[name].label} has no k.")
             return
         try:
-            sweep = calibration_run.sweep(read, name)
+            sweep = calibration_run.sweep(done, name)
         except AuditError as error:
-            show_error(error)
+            st.caption(as_text(str(error)))
+            return
+        if sweep is None:
+            st.caption("The run did not compute it.")
             return
         st.plotly_chart(
             k_sweep_figure(sweep.ks, sweep.auc_by_k, sweep.chosen_k), key="calibration_sweep", config=NO_LOGO
@@ -147,15 +194,15 @@ def _sweep(read: ReadSets, found: Calibrated, name: str) -> None:
         )
 
 
-def _length(read: ReadSets, method: MethodResult, k: float) -> None:
+def _length(done: FinishedCalibration, method: MethodResult, k: float) -> None:
     with st.expander("Does length explain it?"):
-        figure = length_figure(read.n_tokens, method.scores, read.sets.is_member)
+        figure = length_figure(done.n_tokens, method.scores, done.is_member)
         st.plotly_chart(figure, key="calibration_length", config=NO_LOGO)
         st.caption(
             f"Spearman correlation of score and length: {signed(method.length.rho, 2)} (p {method.length.p:.2g}), over "
             f"{len(method.scores):,} texts."
         )
-        classes = calibration_run.by_length(read, method, k)
+        classes = calibration_run.by_length(done, method, k)
         if classes:
             st.plotly_chart(length_classes_figure(classes), key="calibration_length_classes", config=NO_LOGO)
             st.caption("AUC among texts of about one length.")
@@ -179,15 +226,13 @@ def _words(found: Calibrated) -> None:
             )
 
 
-def _nulls(read: ReadSets, found: Calibrated, name: str) -> None:
+def _nulls(done: FinishedCalibration, found: Calibrated, name: str) -> None:
     with st.expander("Two runs that must find nothing"):
         st.markdown(
             "With the labels the other way round nothing may be supported; and non-members against other non-members "
             "must come out at an AUC of 0.5. If either finds something, the audit is at fault and not the model."
         )
-        if not st.button("Run both", icon=":material/science:"):
-            return
-        runs = calibration_run.nulls(read, found, name)
+        runs = calibration_run.nulls(done, found, name)
         st.markdown(f"- Labels reversed: AUC {_interval(runs.reversed_auc)}, verdict {runs.reversed_verdict.value}.")
         if runs.a_a is None:
             st.markdown(f"- Non-members against non-members: {as_text(runs.a_a_missing)}")
@@ -199,14 +244,15 @@ def _nulls(read: ReadSets, found: Calibrated, name: str) -> None:
             )
 
 
-def _origin(read: ReadSets, found: Calibrated) -> None:
+def _origin(done: FinishedCalibration, found: Calibrated) -> None:
     with st.expander("Where these numbers come from"):
         facts = {
-            **read.identity.as_dict(),
-            "members (SHA-256 over all)": read.sets.digest_of(Label.MEMBER),
-            "non-members (SHA-256 over all)": read.sets.digest_of(Label.NON_MEMBER),
+            **done.summary.model.as_dict(),
+            "run": done.run.id,
+            "members (SHA-256 over all)": done.summary.members_sha256,
+            "non-members (SHA-256 over all)": done.summary.non_members_sha256,
             "seed": str(found.seed),
-            **library_versions(),
+            **done.summary.versions,
         }
         st.dataframe(
             pd.DataFrame(
@@ -219,7 +265,9 @@ def _origin(read: ReadSets, found: Calibrated) -> None:
         )
         st.download_button(
             "Score table (CSV)",
-            lambda: spreadsheet_csv(score_table(read, found.k)),  # takes seconds for 10,000 texts: made when asked for
+            lambda: spreadsheet_csv(
+                done.table if done.read is None else score_table(done.read, found.k)
+            ),  # takes seconds for 10,000 texts: made when asked for
             file_name="scores.csv",
             mime="text/csv",
             icon=":material/table:",

@@ -1,11 +1,19 @@
-"""Two sets through the current model, once; and the numbers of every k, score and alpha after that, without it."""
+"""A calibration as a run: started here, shown when it is done, and computed anew for another k or rule from its cache.
+
+The model is asked once, by the worker. What the run found is what the page shows first; every other k, score, rule
+and alpha comes from the token statistics that the run left in the cache.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from auditlib.audits.calibration import (
     Calibrated,
@@ -13,89 +21,165 @@ from auditlib.audits.calibration import (
     LengthClass,
     MethodResult,
     NullRuns,
-    Words,
     at_k,
     calibrate,
-    examine_words,
     k_sweep,
     length_classes,
     null_runs,
 )
-from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
-from auditlib.core import AuditError
+from auditlib.audits.saved_calibration import Calibration, keep
+from auditlib.audits.sets import LabelledSets, ReadSets
+from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents.cutting import Cutting
 from auditlib.evidence.thresholds import Rule
-from auditlib.ui.messages import duration, show_error
-from auditlib.ui.models import current_request, loaded_current, open_current
+from auditlib.jobs import (
+    CalibrationParameters,
+    CalibrationSummary,
+    brought_file,
+    chosen,
+    load_calibration,
+    load_read_sets,
+    load_score_table,
+    load_summary,
+)
+from auditlib.store import Run
+from auditlib.ui.library import store
+from auditlib.ui.messages import duration
+from auditlib.ui.models import current_request, loaded_current, model_name
+from auditlib.ui.runs import start_form
 
-MOST_KEPT = 12
+KIND = "calibration"
+MOST_KEPT = 24
+SAMPLED = 100  # texts whose tokens are counted for an estimate
 Value = TypeVar("Value")
 
 
-def run_button(sets: LabelledSets, cutting: Cutting) -> None:
-    """The button that reads both sets, as they were cut; the reading is kept for this person until the next one."""
-    line = f"Reads {len(sets.snippets):,} texts twice, as they stand and in lower case"
-    model = loaded_current()
-    if model is not None and model.tokens_per_second:
-        try:
-            n_tokens = 2 * sum(model.tokens_to_read(text) for text in sets.texts[:200])
-            expected = n_tokens * max(1.0, len(sets.texts) / 200) / model.tokens_per_second
-            line += f": about {duration(expected)} on this machine"
-        except AuditError:
-            pass  # said by name when the reading comes to it
-    left, right = st.columns([1, 3], vertical_alignment="center")
-    clicked = left.button("Calibrate", type="primary", icon=":material/play_arrow:", width="stretch")
-    right.caption(f"{line}. Afterwards k, score and alpha are changed without reading again.")
-    if clicked:
-        try:
-            st.session_state["calibration_read"] = _read(sets)
-            st.session_state["calibration_request"] = current_request()
-            st.session_state["calibration_cutting"] = cutting
-            st.session_state["calibration_kept"] = {}
-        except AuditError as error:
-            show_error(error)
+@dataclass(frozen=True)
+class ChosenSets:
+    """Both sets as the page has them before a run: `texts` says where from, in `CalibrationParameters`' words."""
+
+    texts: str
+    documents: tuple[Document, ...]
+    cutting: Cutting
+    sets: LabelledSets
 
 
-def latest() -> ReadSets | None:
-    """What was read last, if anything was."""
-    read: ReadSets | None = st.session_state.get("calibration_read")
-    return read
+@dataclass(frozen=True)
+class FinishedCalibration:
+    """A finished run, its findings, and what is needed to compute others.
+
+    table  one row a text: label, tokens, a column a score
+    read   both sets with their statistics; None where a text or a reading is gone since, with which k stays as it is
+    """
+
+    run: Run
+    summary: CalibrationSummary
+    table: pd.DataFrame
+    read: ReadSets | None
+
+    @property
+    def is_member(self) -> NDArray[np.bool_]:
+        """Of each text. (n,)"""
+        return np.asarray(self.table["label"] == Label.MEMBER.value, dtype=np.bool_)
+
+    @property
+    def n_tokens(self) -> NDArray[np.int64]:
+        """Scored tokens of each text. (n,)"""
+        return np.asarray(self.table["n_tokens"], dtype=np.int64)
 
 
-def is_of_current_model() -> bool:
-    """Whether `latest` was read by the model that is chosen now."""
-    return bool(st.session_state.get("calibration_request") == current_request())
+def start_calibration(chosen_sets: ChosenSets) -> None:
+    """What will be read, how long that takes, and the button that starts the run."""
+    sets = chosen_sets.sets
+    line = f"Reads {len(sets.snippets):,} texts twice, as they stand and in lower case{_expected(sets)}. "
+    where = {"brought": "Uploaded texts are kept with the run until it is deleted. "}.get(chosen_sets.texts, "")
 
+    def parameters() -> CalibrationParameters:
+        return CalibrationParameters(
+            model=current_request(),
+            texts=chosen_sets.texts,  # type: ignore[arg-type]
+            documents=chosen(chosen_sets.documents) if chosen_sets.texts == "documents" else (),
+            cutting=chosen_sets.cutting,
+        )
 
-def words_of(read: ReadSets) -> Words:
-    """The blind baseline and the lengths, computed once. Raises `AuditError`."""
-    return _kept(("words",), "Trying how far the words alone tell the sets apart …", lambda: examine_words(read.sets))
-
-
-def calibrated(read: ReadSets, k: float, rule: Rule) -> Calibrated:
-    """Every score at this k. Raises `AuditError`."""
-    words, said = words_of(read), "Computing intervals …"
-    first = _kept(("scores", rule), said, lambda: calibrate(read, words, k, rule=rule))
-    return first if first.k == k else _kept(("scores", k, rule), said, lambda: at_k(read, first, k))
-
-
-def sweep(read: ReadSets, name: str) -> KSweep:
-    """How one score of the Min-K family depends on k. Raises `AuditError`."""
-    return _kept(("sweep", name), "Trying other values of k …", lambda: k_sweep(read, name))
-
-
-def nulls(read: ReadSets, found: Calibrated, name: str) -> NullRuns:
-    """The runs that must find nothing. Raises `AuditError`."""
-    return _kept(
-        ("nulls", name, found.k, found.alpha),
-        "Running both …",
-        lambda: null_runs(read, found.words, found.methods[name], found.alpha),
+    start_form(
+        KIND,
+        f"{model_name(current_request())}, {len(sets.snippets):,} texts",
+        parameters,
+        f"{line}{where}Afterwards k, score and alpha are changed without reading again.",
+        "Calibrate",
+        files=lambda: brought_file(chosen_sets.documents) if chosen_sets.texts == "brought" else {},
     )
 
 
-def by_length(read: ReadSets, method: MethodResult, k: float) -> list[LengthClass]:
+def finished(run: Run) -> FinishedCalibration:
+    """What a run that is done has found. Raises `AuditError` where its files are gone or altered."""
+    held: FinishedCalibration | None = st.session_state.get("calibration_finished")
+    if held is None or held.run.id != run.id:
+        with st.spinner("Opening the run …"):
+            summary = load_summary(store(), run)
+            table = load_score_table(store(), run)
+            held = FinishedCalibration(run, summary, table, load_read_sets(store(), run, settings().cache_bytes))
+        st.session_state["calibration_finished"] = held
+        st.session_state["calibration_kept"] = _found_by(summary)
+    return held
+
+
+def calibrated(done: FinishedCalibration, k: float, rule: Rule) -> Calibrated:
+    """Every score at this k. Raises `AuditError`."""
+    read, words, said = done.read, done.summary.found.words, "Computing intervals …"
+    if read is None:
+        return done.summary.found
+    seed = done.summary.found.seed
+    first = _kept(("scores", rule), said, lambda: calibrate(read, words, k, rule=rule, seed=seed))
+    return first if first.k == k else _kept(("scores", k, rule), said, lambda: at_k(read, first, k))
+
+
+def calibration_of(done: FinishedCalibration, found: Calibrated, method: str, name: str) -> Calibration:
+    """One score's calibration, as it can be saved. Raises `AuditError`."""
+    if done.read is None:
+        return replace(load_calibration(store(), done.run, method), name=name)
+    return keep(done.read, found, method, name, done.run.created)
+
+
+def sweep(done: FinishedCalibration, name: str) -> KSweep | None:
+    """How one score of the Min-K family depends on k; None where that cannot be had. Raises `AuditError`."""
+    read = done.read
+    if read is None:
+        return done.summary.sweeps.get(name)
+    seed = done.summary.found.seed
+    return _kept(("sweep", name), "Trying other values of k …", lambda: k_sweep(read, name, seed))
+
+
+def nulls(done: FinishedCalibration, found: Calibrated, name: str) -> NullRuns:
+    """The runs that must find nothing. Raises `AuditError`."""
+    read = done.read
+    if read is None:
+        return done.summary.nulls[name]
+    return _kept(
+        ("nulls", name, found.k, found.alpha),
+        "Running both …",
+        lambda: null_runs(read, found.words, found.methods[name], found.alpha, found.seed),
+    )
+
+
+def by_length(done: FinishedCalibration, method: MethodResult, k: float) -> list[LengthClass]:
     """AUC among texts of about one length."""
-    return _kept(("lengths", method.name, k), "Comparing lengths …", lambda: length_classes(read, method.scores))
+    read = done.read
+    if read is None:
+        return list(done.summary.length_classes.get(method.name, ()))
+    seed = done.summary.found.seed
+    return _kept(("lengths", method.name, k), "Comparing lengths …", lambda: length_classes(read, method.scores, seed))
+
+
+def _found_by(summary: CalibrationSummary) -> dict[tuple[object, ...], object]:
+    """What a run has computed, as `_kept` keeps it: none of it is computed again."""
+    found = summary.found
+    kept: dict[tuple[object, ...], object] = {("scores", found.rule): found}
+    kept |= {("sweep", name): value for name, value in summary.sweeps.items()}
+    kept |= {("nulls", name, found.k, found.alpha): value for name, value in summary.nulls.items()}
+    kept |= {("lengths", name, found.k): list(value) for name, value in summary.length_classes.items()}
+    return kept
 
 
 def _kept(key: tuple[object, ...], said: str, make: Callable[[], Value]) -> Value:
@@ -112,15 +196,23 @@ def _kept(key: tuple[object, ...], said: str, make: Callable[[], Value]) -> Valu
     return value
 
 
-def _read(sets: LabelledSets) -> ReadSets:
-    model = open_current()
-    bar = st.progress(0.0, text=f"Reading {len(sets.snippets):,} texts …")
-
-    def progress(done: int, total: int) -> None:
-        left = f", {duration((total - done) / model.tokens_per_second)} left" if model.tokens_per_second else ""
-        bar.progress(done / total, text=f"Read {done:,} of {total:,} tokens{left} …")
-
+def _expected(sets: LabelledSets) -> str:
+    model = loaded_current()
+    if model is None or not model.tokens_per_second:
+        return ""
     try:
-        return read_sets(model, sets, progress)
-    finally:
-        bar.empty()
+        share = _share_of_tokens(model.identity.tokenizer_sha256, sets.digest, sets)
+    except AuditError:
+        return ""
+    return f": about {duration(2 * share / model.tokens_per_second)} on this machine" if share else ""
+
+
+@st.cache_data(show_spinner=False, max_entries=20)
+def _share_of_tokens(tokenizer: str, digest: str, _sets: LabelledSets) -> float:
+    """Tokens of all texts, told from some of them."""
+    model = loaded_current()
+    if model is None:
+        return 0.0
+    step = max(1, len(_sets.texts) // SAMPLED)
+    counted = [n for n in model.lengths(_sets.texts[::step]) if n is not None]
+    return len(_sets.texts) * sum(counted) / len(counted) if counted else 0.0

@@ -9,22 +9,22 @@ import pandas as pd
 import streamlit as st
 
 from auditlib.audits.calibration import Calibrated
-from auditlib.audits.saved_calibration import Calibration, from_json, keep, to_json
-from auditlib.audits.sets import ReadSets
+from auditlib.audits.saved_calibration import Calibration, from_json, to_json
 from auditlib.core import AuditError
 from auditlib.scoring import SCORES
+from auditlib.ui.calibration_run import FinishedCalibration, calibration_of
 from auditlib.ui.library import calibrations
 from auditlib.ui.messages import as_text, show_error
 
 
-def save_and_export(read: ReadSets, found: Calibrated, method: str) -> None:
+def save_and_export(done: FinishedCalibration, found: Calibrated, method: str) -> None:
     """A name, a button that saves and one that exports."""
     st.subheader("Keep this calibration")
     name_field, save, export = st.columns([3, 1, 1], vertical_alignment="bottom")
-    suggested = f"{read.identity.name}, {SCORES[method].label}"
+    suggested = f"{done.summary.model.name}, {SCORES[method].label}"
     name = name_field.text_input("Name", value=suggested, max_chars=200, key=f"calibration_name_{method}")
     try:
-        calibration = keep(read, found, method, name, datetime.now(UTC))
+        calibration = calibration_of(done, found, method, name)
     except AuditError as error:
         show_error(error)
         return

@@ -13,9 +13,9 @@ from auditlib.audits.demo import demo_passages, planted_request
 from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents import STEPS, Upload, read_files, supported_suffixes
-from auditlib.documents.cutting import Cutting
 from auditlib.documents.sets import count_sets, length_histogram
 from auditlib.evidence import plan
+from auditlib.ui.calibration_run import ChosenSets
 from auditlib.ui.cutting import choose_cutting, cuts_of, key_of
 from auditlib.ui.document_sets import lengths_chart
 from auditlib.ui.library import labelled_documents, workspace
@@ -32,9 +32,8 @@ def load_demo() -> None:
     st.session_state["model_request"] = planted_request()
 
 
-def choose_sets() -> tuple[LabelledSets | None, Cutting]:
+def choose_sets() -> ChosenSets | None:
     """Draws the choice of sets and what was chosen, and how it is cut; None where there is nothing to calibrate."""
-    cutting = Cutting()
     st.session_state.setdefault("calibrate_way", DOCUMENTS)
     way = st.segmented_control(
         "Where the two sets come from",
@@ -43,18 +42,23 @@ def choose_sets() -> tuple[LabelledSets | None, Cutting]:
         label_visibility="collapsed",
     )
     try:
-        documents = {DOCUMENTS: _from_documents, UPLOADED: _uploaded, DEMO: _demo}[way or DOCUMENTS]()
+        texts, bring = {
+            DOCUMENTS: ("documents", _from_documents),
+            UPLOADED: ("brought", _uploaded),
+            DEMO: ("demo", _demo),
+        }[way or DOCUMENTS]
+        documents = bring()
         if not documents:
-            return None, cutting
+            return None
         cutting = choose_cutting("calibrate_cut")
         apart = told_apart(documents)
         cuts = cuts_of(key_of(apart), apart, cutting)
         sets = _sets(key_of(apart), cutting, [snippet for cut in cuts for snippet in cut.snippets])
     except AuditError as error:
         show_error(error)
-        return None, cutting
+        return None
     _show(sets, [cut.note for cut in cuts if cut.note])
-    return sets, cutting
+    return ChosenSets(texts, tuple(documents), cutting, sets)
 
 
 @st.cache_data(show_spinner="Comparing the two sets …", max_entries=4)

@@ -9,11 +9,18 @@ import streamlit as st
 from auditlib.core import AuditError
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$:<>&@^=])")
+# Control characters, those that reorder or hide what stands beside them, and halves of a surrogate pair.
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def one_line(untrusted: str) -> str:
+    """`untrusted` for a place that knows no Markdown: on one line, and with nothing in it that cannot be shown."""
+    return _UNSHOWABLE.sub("\ufffd", " ".join(untrusted.split()))
 
 
 def as_text(untrusted: str) -> str:
     """`untrusted` so that Markdown shows its letters and does nothing with them."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(untrusted.split()))
+    return _MARKDOWN.sub(r"\\\1", one_line(untrusted))
 
 
 def show_error(error: AuditError) -> None:
@@ -34,3 +41,13 @@ def duration(seconds: float) -> str:
 def signed(value: float, digits: int = 4) -> str:
     """A number with a true minus sign."""
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+def size(n_bytes: int) -> str:
+    """An amount of memory or disk: "538 MB", "1.2 GB"."""
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.1f} GB"
+
+
+def some(n: int, thing: str) -> str:
+    """A number of things: "1 run", "12 runs"."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"

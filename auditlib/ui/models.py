@@ -1,22 +1,21 @@
-"""The current model: shown in the side bar, changed in a dialog, loaded once for everyone on this page."""
+"""The current model: shown in the side bar, changed in a dialog, held by the worker for everyone on this machine."""
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from auditlib.core import AuditError, settings
+from auditlib.core import AuditError
+from auditlib.jobs import LoadedModel, RemoteModel, WorkerState
 from auditlib.models.bundled import LANGUAGE_MODEL
 from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, ModelRequest
 from auditlib.ui.messages import as_text, show_error
-
-if TYPE_CHECKING:
-    from auditlib.models.local import LocalModel
-    from auditlib.models.opening import ModelShelf
+from auditlib.ui.runs import jobs, worker_missing, worker_state
 
 SOURCES = {
     "bundled": f"The bundled model ({LANGUAGE_MODEL.name})",
@@ -24,26 +23,20 @@ SOURCES = {
     "hub": "A model of the Hugging Face hub",
 }
 WARM_UP_TEXT = "The committee met on a grey morning to hear what the river had done to the lower fields. " * 12
-
-_importing = threading.Lock()
-
-
-def shelf() -> ModelShelf:
-    """The models of this process."""
-    # Importing torch takes seconds. The page draws itself first, and two threads never import it at once.
-    with _importing:
-        from auditlib.models.opening import SHELF
-    return SHELF
+WARM_UP_SECONDS = 60.0  # `make run` starts page and worker together, and the page is there first
 
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Loads the bundled model behind the first page view, so that it is ready when a text has been pasted."""
+    """Has the worker load the bundled model behind the first page view, so that it is ready when a text is pasted."""
 
     def load() -> None:
         try:
-            model = shelf().open(ModelRequest(), settings())
-            list(model.token_stats([WARM_UP_TEXT]))
+            client = jobs()
+            until = time.monotonic() + WARM_UP_SECONDS
+            while not client.worker_state().is_there and time.monotonic() < until:
+                time.sleep(0.5)
+            list(client.model(ModelRequest()).token_stats([WARM_UP_TEXT]))
         except AuditError:
             pass  # said on the page, if and when somebody asks for that model
 
@@ -58,26 +51,28 @@ def current_request() -> ModelRequest:
     return request
 
 
-def open_current() -> LocalModel:
+def open_current() -> RemoteModel:
     """The chosen model, loaded. Raises `AuditError`."""
     with st.spinner("Loading the model …"):
-        return shelf().open(current_request(), settings())
+        return jobs().model(current_request())
 
 
-def loaded_current() -> LocalModel | None:
-    """The chosen model if it is in memory already."""
-    if warm_up().is_alive():
-        return None  # torch may still be on its way in; the page does not wait for it
-    return shelf().loaded().get(current_request())
+def loaded_current() -> RemoteModel | None:
+    """The chosen model if it is in the worker's memory already."""
+    try:
+        if _held(worker_state(), current_request()) is None:
+            return None
+        return jobs().model(current_request())
+    except AuditError:
+        return None
 
 
 def model_sidebar() -> DeltaGenerator:
     """Name of the current model and the way to another one; returns the place for `show_model_facts`."""
     request = current_request()
-    name = LANGUAGE_MODEL.name if request.source == BUNDLED else request.source
     with st.sidebar:
         st.caption("MODEL")
-        st.markdown(f"**{as_text(name)}**")
+        st.markdown(f"**{as_text(_source_name(request))}**")
         if request.adapter:
             st.markdown(f"with the adapter **{as_text(Path(request.adapter).name)}**")
         place = st.empty()
@@ -86,27 +81,49 @@ def model_sidebar() -> DeltaGenerator:
     return place
 
 
+def model_name(request: ModelRequest) -> str:
+    """What people call it: short, and with its adapter."""
+    name = Path(_source_name(request)).name
+    return f"{name} + {Path(request.adapter).name}" if request.adapter else name
+
+
+def _source_name(request: ModelRequest) -> str:
+    return LANGUAGE_MODEL.name if request.source == BUNDLED else request.source
+
+
 def show_model_facts(place: DeltaGenerator) -> None:
-    """Fills `place` with what is known of the current model, once it is loaded."""
-    model = loaded_current()
+    """Fills `place` with what is known of the current model, once it is loaded; or says that no worker is there."""
+    state = worker_state()
+    if not state.is_there:
+        with place:
+            worker_missing(state)
+        return
+    model = _held(state, current_request())
     if model is None:
         place.caption("loaded when first needed")
         return
-    identity = model.identity
-    place.caption(
-        as_text(
-            f"{identity.dtype} on {model.device} · {model.memory_bytes / 1e6:,.0f} MB · window of "
-            f"{model.context_length:,} tokens · weights {identity.weights_sha256[:10]}…"
-        )
+    place.caption(as_text(_facts(model)))
+
+
+def _held(state: WorkerState, request: ModelRequest) -> LoadedModel | None:
+    return next((model for model in state.models if model.request == request), None)
+
+
+def _facts(model: LoadedModel) -> str:
+    return (
+        f"{model.identity.dtype} on {model.device} · {model.memory_bytes / 1e6:,.0f} MB · window of "
+        f"{model.context_length:,} tokens · weights {model.identity.weights_sha256[:10]}…"
     )
 
 
 @st.dialog("Choose a model", width="medium")
 def _model_dialog() -> None:
-    with st.spinner("Looking at this machine …"):
-        shelf()
-    from auditlib.models.opening import available_devices, available_dtypes
-
+    try:
+        with st.spinner("Looking at this machine …"):
+            devices = jobs().devices()
+    except AuditError as error:
+        show_error(error)
+        return
     now = current_request()
     kind = st.radio(
         "Which model", list(SOURCES), format_func=SOURCES.__getitem__, index=list(SOURCES).index(_kind_of(now.source))
@@ -115,7 +132,7 @@ def _model_dialog() -> None:
     if kind == "here":
         named = st.text_input("Folder or .gguf file", value=now.source if kind == _kind_of(now.source) else "")
         # An absolute path is never taken for a name on the hub: who chooses this machine stays on it.
-        source = str(Path(named.strip()).expanduser().absolute()) if named.strip() else ""
+        source = os.path.abspath(os.path.expanduser(named.strip())) if named.strip() else ""
         st.caption("Weights as safetensors or GGUF. Pickled weights and code that comes with a model are never run.")
     elif kind == "hub":
         known = now.source.removeprefix(HUB_PREFIX) if kind == _kind_of(now.source) else ""
@@ -124,8 +141,8 @@ def _model_dialog() -> None:
         st.caption("The model is fetched to this machine. Your texts are not sent anywhere.")
     with st.expander("Adapter, device, data type, expected hash"):
         adapter = st.text_input("Folder of a PEFT adapter to merge in (optional)", value=now.adapter or "")
-        device = st.selectbox("Device", [AUTO, *available_devices()], format_func=_auto_label)
-        dtypes = available_dtypes(available_devices()[0] if device == AUTO else device)
+        device = st.selectbox("Device", [AUTO, *devices], format_func=_auto_label)
+        dtypes = devices[next(iter(devices)) if device == AUTO else device]
         dtype = st.selectbox("Data type", [AUTO, *dtypes], format_func=_auto_label)
         sha256 = st.text_input("Expected SHA-256 of the weights (optional)", value=now.sha256 or "")
     if st.button("Use this model", type="primary"):
@@ -134,7 +151,7 @@ def _model_dialog() -> None:
         )
         try:
             with st.spinner("Loading the model …"):
-                shelf().open(request, settings())
+                jobs().model(request)
         except AuditError as error:
             show_error(error)
             return

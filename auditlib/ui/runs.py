@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
 from auditlib.core import AuditError, settings
 from auditlib.jobs import JobClient, WorkerState
+from auditlib.jobs.plain import from_plain
+from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, UNFINISHED, Run, RunProgress, RunState
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, duration, show_error
@@ -21,11 +23,18 @@ def jobs() -> JobClient:
     return JobClient(store(), settings())
 
 
-def start_form(kind: str, name: str, parameters: Callable[[], object], said: str, label: str) -> None:
+def start_form(
+    kind: str,
+    name: str,
+    parameters: Callable[[], object],
+    said: str,
+    label: str,
+    files: Callable[[], Mapping[str, bytes]] = dict,
+) -> None:
     """A name, who asks, and the button that starts a run of `kind`; the page then shows that run.
 
-    `parameters` is called when the button was clicked, and may raise `AuditError`. `said` stands beside the button:
-    what will be read, and how long it takes.
+    `parameters`, and `files` that the run brings, are asked for when the button was clicked, and may raise
+    `AuditError`. `said` stands below: what will be read, and how long it takes.
     """
     name_field, who_field, button = st.columns([3, 2, 1], vertical_alignment="bottom")
     chosen = name_field.text_input("Name of the run", placeholder=name, max_chars=200, key=f"{kind}_run_name")
@@ -34,7 +43,7 @@ def start_form(kind: str, name: str, parameters: Callable[[], object], said: str
     st.caption(said)
     if clicked:
         try:
-            run = jobs().start(kind, chosen.strip() or name, parameters(), who.strip())
+            run = jobs().start(kind, chosen.strip() or name, parameters(), who.strip(), files())
         except AuditError as error:
             show_error(error)
             return
@@ -61,7 +70,10 @@ def chosen_run(kind: str) -> Run | None:
     if run is None or run.kind != kind:
         forget_run(kind)
         return None
+    is_new_here = st.session_state.get(f"{kind}_run") != run.id
     choose_run(kind, run.id)
+    if is_new_here:
+        _take_model(run)
     return run
 
 
@@ -69,6 +81,17 @@ def forget_run(kind: str) -> None:
     """The page of `kind` shows no run."""
     st.session_state.pop(f"{kind}_run", None)
     st.query_params.pop(LINK, None)
+
+
+def _take_model(run: Run) -> None:
+    """Who opens a run by its link, or draws its page anew, finds its model chosen."""
+    try:
+        request = from_plain(ModelRequest, run.parameters["model"])
+    except (KeyError, ValueError):
+        return  # of another version, whose page then says so
+    if st.session_state.get("model_request") != request:
+        st.session_state["model_request"] = request
+        st.rerun()
 
 
 def run_state(run: Run) -> None:
@@ -115,7 +138,27 @@ def _said(at: RunProgress) -> str:
 
 
 @st.fragment(run_every=POLL_SECONDS)
+def watch(run_id: str) -> None:
+    """How far an unfinished run is, looked at every second; the page is drawn anew when it has ended."""
+    _progress(run_id)
+
+
+@st.fragment(run_every=POLL_SECONDS)
 def _followed(run_id: str) -> None:
+    with st.container(border=True):
+        _progress(run_id)
+        words, button = st.columns([4, 1], vertical_alignment="center")
+        words.caption("This goes on when the page is closed; its address brings you back here, and so does Runs.")
+        if button.button("Cancel", icon=":material/cancel:", key=f"cancel_{run_id}", width="stretch"):
+            try:
+                jobs().cancel(run_id)
+            except AuditError as error:
+                show_error(error)
+                return
+            st.rerun()
+
+
+def _progress(run_id: str) -> None:
     try:
         run = jobs().run(run_id)
     except AuditError as error:
@@ -124,15 +167,9 @@ def _followed(run_id: str) -> None:
     if run.state in FINISHED:
         st.rerun()
     at = run.progress
-    with st.container(border=True):
-        share = at.done / at.total if run.state is RunState.RUNNING and at is not None and at.total else 0.0
-        st.progress(min(1.0, share), text=as_text(progress_line(run)))
-        worker_missing(worker_state())
-        words, button = st.columns([4, 1], vertical_alignment="center")
-        words.caption("This goes on when the page is closed; its address brings you back here, and so does Runs.")
-        if button.button("Cancel", icon=":material/cancel:", key=f"cancel_{run_id}", width="stretch"):
-            jobs().cancel(run_id)
-            st.rerun()
+    share = at.done / at.total if run.state is RunState.RUNNING and at is not None and at.total else 0.0
+    st.progress(min(1.0, max(0.0, share)), text=as_text(progress_line(run)))
+    worker_missing(worker_state())
 
 
 def _ended(run: Run) -> None:

@@ -95,7 +95,8 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(scope="session")
-def server(serve: Callable[..., Server]) -> Server:
+def server(serve: Callable[..., Server], worker: Path) -> Server:
+    """The page with a worker beside it."""
     return serve()
 
 

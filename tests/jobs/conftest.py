@@ -6,8 +6,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from auditlib.core import Document, Label, Settings
 from auditlib.jobs import CalibrationParameters, JobClient, chosen
 from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, Artifacts, Run, Store, Workspace
+from tests.jobs.quick_worker import QuickWorker
 from tests.store.conftest import postgresql  # noqa: F401  the server of this session
 from tests.tiny import llama_config, save_folder
 
@@ -53,7 +52,7 @@ class Place:
     model: ModelRequest
     database_url: str | None = None
     batch_tokens: int = 192
-    started: list[subprocess.Popen[str]] = field(default_factory=list)
+    started: list[QuickWorker] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.settings = Settings(home=self.home, database_url=self.database_url, batch_tokens=self.batch_tokens)
@@ -66,18 +65,11 @@ class Place:
         Workspace(self.store).add("made.txt", made[0].text.encode(), made)
         return CalibrationParameters(self.model, documents=chosen(made))
 
-    def worker(self, **environment: str) -> subprocess.Popen[str]:
+    def worker(self, **environment: str) -> QuickWorker:
         """A worker that has been started, and may not be ready yet."""
-        self.started.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "auditlib", "worker"],
-                cwd=ROOT,
-                env=self.environment() | environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-        )
+        self.home.mkdir(parents=True, exist_ok=True)
+        output = self.home.parent / f"{self.home.name} worker {len(self.started)}"
+        self.started.append(QuickWorker(self.environment() | environment, output))
         return self.started[-1]
 
     def environment(self) -> dict[str, str]:
@@ -85,14 +77,15 @@ class Place:
         database = {"AUDIT_DATABASE_URL": self.database_url} if self.database_url else {}
         return dict(os.environ) | own | database
 
-    def kill(self, process: subprocess.Popen[str]) -> None:
-        process.send_signal(signal.SIGKILL)
-        process.wait(30)
+    def kill(self, process: QuickWorker) -> None:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
 
-    def end(self, process: subprocess.Popen[str]) -> str:
+    def end(self, process: QuickWorker) -> str:
         """Asks a worker to end, and gives what it said."""
         process.terminate()
-        return process.communicate(timeout=60)[0]
+        process.wait()
+        return process.said
 
     def wait_for(self, holds: Callable[[], object], seconds: float = 600, every: float = 0.05) -> None:
         until = time.monotonic() + seconds
@@ -127,7 +120,7 @@ class Place:
         for process in self.started:
             if process.poll() is None:
                 process.kill()
-            process.communicate()
+            process.wait()
         self.store.close()
 
 

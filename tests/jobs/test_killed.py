@@ -16,8 +16,6 @@ from auditlib.models.request import ModelRequest
 from auditlib.store import RunState
 from tests.jobs.conftest import ROOT, Place, documents
 
-pytestmark = pytest.mark.jobs
-
 KILLS = 5
 TEXTS = 300
 SEED = 20261121

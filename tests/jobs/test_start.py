@@ -20,8 +20,6 @@ from auditlib.cli import app
 from auditlib.jobs.place import read_address
 from tests.jobs.conftest import ROOT, Place, documents
 
-pytestmark = pytest.mark.jobs
-
 VENV = Path(sys.prefix)
 
 

@@ -24,8 +24,6 @@ from auditlib.store import RunState, Workspace
 from auditlib.store.packing import pack
 from tests.jobs.conftest import ROOT, Place, documents
 
-pytestmark = pytest.mark.jobs
-
 MANY = [document.text for document in documents(2000, seed=6)]
 LONG = " ".join(MANY[:100])
 
@@ -133,8 +131,7 @@ def test_a_second_worker_waits_and_takes_over(place: Place) -> None:
     place.wait_for_worker()
     one = read_address(place.home)
     second = place.worker()
-    assert second.stdout is not None
-    assert f"process {first.pid}" in second.stdout.readline()
+    place.wait_for(lambda: f"process {first.pid}" in second.said)
     place.kill(first)
     place.wait_for(lambda: read_address(place.home) != one)
     place.wait_for_worker()
@@ -145,18 +142,11 @@ def test_a_second_worker_waits_and_takes_over(place: Place) -> None:
 
 def test_a_worker_beside_a_process_ends_with_it(place: Place) -> None:
     with subprocess.Popen(["sleep", "600"]) as page:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "auditlib", "worker", "--beside", str(page.pid)],
-            cwd=ROOT,
-            env=place.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        place.started.append(process)
-        place.wait_for_worker()
-        page.kill()
-    assert process.wait(60) == 0
+        command = [sys.executable, "-m", "auditlib", "worker", "--beside", str(page.pid)]
+        with subprocess.Popen(command, cwd=ROOT, env=place.environment(), stderr=subprocess.DEVNULL) as process:
+            place.wait_for_worker()
+            page.kill()
+            assert process.wait(60) == 0
 
 
 def test_questions_are_answered_between_the_batches_of_an_audit_in_order(working: Place) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from auditlib.core import settings
-from auditlib.models.local import LocalModel
+from auditlib.core import Label, settings
+from auditlib.jobs import CalibrationParameters, ChosenDocument, JobClient, RemoteModel
 from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import verify
-from auditlib.store import Calibrations, Store
+from auditlib.store import FINISHED, Calibrations, Runs, RunState, Store, TokenCache
 from auditlib.ui import calibration_run
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 WORDS = ["ferry", "quay", "apple", "window", "minute", "letter", "harbour", "number", "garden", "late", "wrote", "cold"]
+PATIENCE_SECONDS = 200
 ROOT = Path(__file__).parents[2]
 SET_FILES = {label: ROOT / "assets" / "demo" / f"{label}s.jsonl" for label in ("member", "non-member")}
 
@@ -28,7 +30,10 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(tiny_folder: Path, own_home: Path) -> AppTest:
+def page(tiny_folder: Path, worker: Path) -> AppTest:
+    saved = Calibrations(Store(worker))
+    for calibration in saved.all():  # of earlier tests
+        saved.delete(calibration.name)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=200).run()
     app.switch_page("pages/calibrate.py").run()
     app.session_state["model_request"] = ModelRequest(source=str(tiny_folder))
@@ -48,7 +53,23 @@ def short_demo(page: AppTest, tiny_folder: Path) -> AppTest:
     page.session_state["calibrate_cut_method"] = "truncate"
     page.session_state["calibrate_cut_words"] = 20
     page.run()
-    return press(page, "Calibrate")
+    return calibrate(page)
+
+
+def calibrate(page: AppTest) -> AppTest:
+    """Starts a run, waits for its end as a person would, and looks at the page then."""
+    press(page, "Calibrate")
+    if page.error:
+        return page
+    client = JobClient(Store(settings().home_folder), settings())
+    run_id = page.session_state["calibration_run"]
+    until = time.monotonic() + PATIENCE_SECONDS
+    while client.run(run_id).state not in FINISHED:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    page.run()
+    assert not page.exception
+    return page
 
 
 def words_on(page: AppTest) -> str:
@@ -89,7 +110,8 @@ def test_k_score_and_alpha_never_ask_the_model_again(
     def refuse(*args: object, **kwargs: object) -> None:
         raise AssertionError("the model was asked")
 
-    monkeypatch.setattr(LocalModel, "token_stats", refuse)
+    monkeypatch.setattr(RemoteModel, "token_stats", refuse)
+    monkeypatch.setattr(JobClient, "start", refuse)
     before = [t.value for t in page.table][1]
     page.slider(key="calibration_k").set_value(60).run()
     assert not page.exception
@@ -101,7 +123,6 @@ def test_k_score_and_alpha_never_ask_the_model_again(
     page.selectbox(key="calibration_rule").set_value("5% false positives").run()
     assert not page.exception
     assert "0.01 that was set" in words_on(page)
-    press(page, "Run both")
     assert "Labels reversed: AUC" in words_on(page)
 
 
@@ -183,22 +204,22 @@ def test_set_of_one_work_is_said_to_be_too_little(page: AppTest) -> None:
         [("n.jsonl", rows("Bertram"), "application/jsonl")],
     )
     assert "at least two works" in words_on(page)
-    press(page, "Calibrate")
+    calibrate(page)
     assert "belong to one group" in page.error[-1].value
 
 
-def test_what_the_words_tell_is_computed_once_however_often_k_is_moved(
+def test_what_the_run_found_is_not_computed_again_however_often_k_is_moved(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upload(page, [("m.jsonl", rows("Anna"), "application/jsonl")], [("n.jsonl", rows("Bertram"), "application/jsonl")])
-    press(page, "Calibrate")
+    calibrate(page)
 
     def refuse(*args: object, **kwargs: object) -> None:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(calibration_run, "examine_words", refuse)
     monkeypatch.setattr(calibration_run, "calibrate", refuse)
-    for k in range(30, 30 + calibration_run.MOST_KEPT):
+    monkeypatch.setattr(calibration_run, "MOST_KEPT", 6)
+    for k in (30, 40, 50):  # each keeps its scores and its length classes
         page.slider(key="calibration_k").set_value(k).run()
         assert not page.exception
 
@@ -220,7 +241,7 @@ def test_uploaded_files_take_the_label_of_their_box(page: AppTest) -> None:
 
 def test_report_and_package_are_made_and_the_package_verifies(page: AppTest, tiny_folder: Path, tmp_path: Path) -> None:
     short_demo(page, tiny_folder)
-    page.text_input(key="report_by").set_value("A <b>Reader</b>").run()
+    page.text_input(key=f"report_by_{page.session_state['calibration_run']}").set_value("A <b>Reader</b>").run()
     press(page, "Make the report")
     assert not page.error
     _, html, package, _ = page.session_state["calibration_report"]
@@ -230,3 +251,54 @@ def test_report_and_package_are_made_and_the_package_verifies(page: AppTest, tin
     assert "--cut truncate --words 20 --score min_k" in html
     page.number_input(key="calibration_alpha").set_value(0.01).run()
     assert "A report for people who were not here" in " ".join(caption.value for caption in page.caption)
+
+
+def test_run_can_be_opened_again_by_its_address_and_by_coming_back(page: AppTest, tiny_folder: Path) -> None:
+    short_demo(page, tiny_folder)
+    run_id = page.session_state["calibration_run"]
+    assert page.query_params["run"] == run_id
+    page.switch_page("pages/inspect_text.py").run()
+    page.switch_page("pages/calibrate.py").run()
+    assert "All methods" in [heading.value for heading in page.subheader]
+
+    another = AppTest.from_file(str(ROOT / "app.py"), default_timeout=200).run()
+    another.switch_page("pages/calibrate.py")
+    another.query_params["run"] = run_id
+    another.run()
+    assert not another.exception
+    assert "All methods" in [heading.value for heading in another.subheader]
+    another.query_params["run"] = "<b>no such run</b>"
+    another.run()
+    assert "no longer there" in another.error[0].value
+
+
+def test_failed_run_says_why_and_goes_on_when_asked(page: AppTest, tiny_folder: Path) -> None:
+    short_demo(page, tiny_folder)
+    runs = Runs(Store(settings().home_folder))
+    gone = CalibrationParameters(ModelRequest(str(tiny_folder)), documents=(ChosenDocument("0" * 64, Label.MEMBER),))
+    run = JobClient(Store(settings().home_folder), settings()).start("calibration", "<b>gone</b>", gone)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while runs.open(run.id).state not in FINISHED:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    page.query_params["run"] = run.id
+    page.run()
+    assert not page.exception
+    assert "can no longer be found" in page.error[0].value
+    press(page, "Resume")
+    assert runs.open(run.id).state is not RunState.DONE
+
+
+def test_deleted_readings_leave_what_the_run_found(page: AppTest, tiny_folder: Path) -> None:
+    short_demo(page, tiny_folder)
+    table = [t.value for t in page.table][1]
+    store = Store(settings().home_folder)
+    TokenCache(store, 10**9).clear()
+    del page.session_state["calibration_finished"]
+    page.run()
+    assert not page.exception
+    assert [t.value for t in page.table][1].equals(table)
+    assert page.slider(key="calibration_k").disabled
+    press(page, "Save")
+    assert "Saved as" in page.success[0].value
+    assert "were deleted since" in " ".join(caption.value for caption in page.caption)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(tiny_folder: Path) -> AppTest:
+def page(tiny_folder: Path, worker: Path) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     app.session_state["model_request"] = ModelRequest(source=str(tiny_folder))
     return app.run()
@@ -138,3 +140,30 @@ def test_file_of_every_kind_is_read(page: AppTest, name: str) -> None:
     assert not page.exception
     assert not page.error
     assert len(page.table) == 1
+
+
+def test_without_a_worker_the_page_stands_and_says_how_to_start_one(own_home: Path) -> None:
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    read(page, TEXT)
+    assert "python -m auditlib worker" in only_error(page)
+    assert "python -m auditlib worker" in page.sidebar.warning[0].value.replace("\\", "")
+
+
+def test_page_imports_no_torch(worker: Path, tiny_folder: Path) -> None:
+    script = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+from auditlib.models.request import ModelRequest
+page = AppTest.from_file({str(ROOT / "app.py")!r}, default_timeout=120)
+page.session_state["model_request"] = ModelRequest(source={str(tiny_folder)!r})
+page.run()
+page.text_area(key="text_pasted").set_value({TEXT!r}).run()
+next(b for b in page.button if b.label == "Read this text").click().run()
+assert not page.exception and not page.error and page.table
+for place in ("calibrate", "documents", "method"):
+    page.switch_page(f"pages/{{place}}.py").run()
+    assert not page.exception
+print(sorted(name for name in ("torch", "transformers", "dbos") if name in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[-2] == "[]"

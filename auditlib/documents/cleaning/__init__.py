@@ -131,6 +131,8 @@ def document_from(reading: Reading, source_name: str, without: Collection[str] =
         steps=chosen,
         group=reading.group or reading.title,
         label=reading.label,
+        author=reading.author,
+        year=reading.year,
     )
 
 

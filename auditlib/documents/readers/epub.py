@@ -16,12 +16,13 @@ from auditlib.core import AuditError
 from auditlib.documents.archives import find_entry, open_archive, read_entry
 from auditlib.documents.limits import MARKUP_BYTES, TEXT_CHARACTERS
 from auditlib.documents.markup import local_name, page_text, parse_page, parse_xml
-from auditlib.documents.names import display_name, title_from
+from auditlib.documents.names import display_name, title_from, year_of
 from auditlib.documents.reading import Reading, Source
 from auditlib.documents.refusals import HostileFileError, damaged, no_text, too_much_text
 
 MEDIA_TYPE = "application/epub+zip"
 KIND = "an EPUB book"
+MOST_AUTHORS = 5
 
 # Fonts may be scrambled in books that anyone may read (EPUB 3.3, section 4.4, and Adobe's older way).
 _FONT_SCRAMBLING = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
@@ -53,9 +54,17 @@ def read_epub(source: Source) -> Iterator[Reading]:
         raise damaged(source.name, KIND)
     if length == 0:
         raise no_text(source.name)
-    title = _title(package)
-    text = "\n\n".join(chapter for chapter in chapters if chapter)
-    yield Reading(text, display_name(title) if title else title_from(source.name), MEDIA_TYPE, tuple(warnings))
+    title = next(iter(_said(package, "title")), "")
+    authors = _said(package, "creator")
+    years = [year for date in _said(package, "date") if (year := year_of(date)) is not None]
+    yield Reading(
+        "\n\n".join(chapter for chapter in chapters if chapter),
+        display_name(title) if title else title_from(source.name),
+        MEDIA_TYPE,
+        tuple(warnings),
+        author=display_name(", ".join(authors[:MOST_AUTHORS])) if authors else "",
+        year=min(years, default=None),  # later ones are of reprints and conversions
+    )
 
 
 def _refuse_locked(archive: ZipFile, name: str) -> None:
@@ -109,11 +118,10 @@ def _chapter(archive: ZipFile, path: str, name: str) -> str:
     return "" if root is None else page_text(root)
 
 
-def _title(package: Any) -> str:
-    for element in package.iter():
-        if local_name(element) == "title" and (title := " ".join("".join(element.itertext()).split())):
-            return title
-    return ""
+def _said(package: Any, name: str) -> list[str]:
+    """What the package document says of the book under one name of the Dublin Core, in its order."""
+    found = (" ".join("".join(part.itertext()).split()) for part in package.iter() if local_name(part) == name)
+    return [value for value in found if value]
 
 
 def _xml_part(archive: ZipFile, path: str, name: str) -> Any:

@@ -1,0 +1,42 @@
+"""What the Runs page knows of each kind of run. A new kind is one entry in VIEWS; without one a run is still listed,
+watched, renamed and deleted, and its parameters are shown as they are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from auditlib.store import Run
+from auditlib.ui.run_view_calibration import calibration_changes, calibration_words, compare_calibrations
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One kind of run on the Runs page. Every function raises `AuditError` where a run cannot be understood.
+
+    page     shows a run of this kind, opened as ?run=ID
+    words    what a run was asked for, in plain words: what, and its value
+    changes  draws in a dialog the fields that a duplicate may have otherwise, filled as they are; gives by name those
+             parameters that were changed
+    compare  draws what two finished runs found, side by side
+    """
+
+    page: str
+    words: Callable[[Run], dict[str, str]]
+    changes: Callable[[Run], dict[str, Any]]
+    compare: Callable[[Run, Run], None]
+
+
+VIEWS: dict[str, RunView] = {
+    "calibration": RunView("pages/calibrate.py", calibration_words, calibration_changes, compare_calibrations),
+}
+
+
+def words_of(run: Run) -> dict[str, str]:
+    """What a run of any kind was asked for. Raises `AuditError`."""
+    view = VIEWS.get(run.kind)
+    if view is None:
+        return {str(name): str(value) for name, value in run.parameters.items()}
+    return view.words(run)
