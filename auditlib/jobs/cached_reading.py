@@ -169,9 +169,7 @@ class CachedModel:
         before = self._cache.n_corrupt
         there: set[str] = set()
         for start in range(0, len(keys), TEXTS_AT_ONCE):
-            there |= self._cache.get(
-                self.identity, self._model.windowing, keys[start : start + TEXTS_AT_ONCE]
-            ).keys()
+            there |= self._cache.get(self.identity, self._model.windowing, keys[start : start + TEXTS_AT_ONCE]).keys()
         self._tell_of_damage(before)
         missing = [place for place, key in enumerate(keys) if key not in there]
         plan = self._with_batches(ReadingPlan(self._model.windowing, keys, (), ()), missing)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from auditlib.core import AuditError, TargetModel, TokenStats
+from auditlib.models.encoding import TextEncoder
 from auditlib.models.endpoint.answers import PromptNumbers, echoed_text
 from auditlib.models.endpoint.places import places_of
 from auditlib.models.endpoint.server import StatusError, UnusableAnswerError
@@ -174,7 +175,7 @@ def _same_again(model: EndpointModel, before: PromptNumbers) -> Check:
 def _letters(model: EndpointModel, numbers: PromptNumbers) -> list[Check]:
     """Whether tokens are found among the text's letters: in plain English, and in letters of several bytes."""
     prompt, name = model.prompt_of(PROBE), "Offsets match the text"
-    if not isinstance(prompt, str):
+    if isinstance(model.tokens, TextEncoder) and not isinstance(prompt, str):
         pieces = numbers.pieces[: len(prompt)]
         own = model.token_text(prompt)
         wrong = sum(bool(piece) and piece != mine for piece, mine in zip(pieces, own, strict=True))

@@ -65,6 +65,7 @@ class TinyServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -293,7 +294,7 @@ def _html(request: BaseHTTPRequestHandler) -> bool:
 
 
 def _hang(request: BaseHTTPRequestHandler) -> bool:
-    time.sleep(1.2)  # longer than the tests wait
+    time.sleep(2.5)  # longer than the tests wait
     request.close_connection = True
     return True
 
@@ -304,7 +305,7 @@ def _drip(request: BaseHTTPRequestHandler) -> bool:
     request.send_header("Content-Length", "1000")
     request.end_headers()
     try:
-        for _ in range(40):
+        for _ in range(60):
             request.wfile.write(b" ")
             request.wfile.flush()
             time.sleep(0.1)

@@ -7,8 +7,8 @@ Two shapes. OpenAI's: `echo` with `logprobs`, lists of token texts and numbers, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from auditlib.models.endpoint.server import UnusableAnswerError
@@ -28,6 +28,7 @@ class PromptNumbers:
     rank     None where not told
     offset   first character, as the server counts; None where not told
     top      likeliest tokens at each place (id or text, log-probability), best first; empty where not told
+    words    what ids stand for, as far as it was told
     """
 
     pieces: tuple[str, ...]
@@ -36,6 +37,7 @@ class PromptNumbers:
     rank: tuple[int | None, ...] | None
     offset: tuple[int, ...] | None
     top: tuple[tuple[tuple[int | str, float], ...], ...]
+    words: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_echo(value: Any) -> PromptNumbers:
@@ -79,6 +81,7 @@ def read_prompt_logprobs(value: Any, ids: Sequence[int] | None) -> PromptNumbers
     logprobs: list[float | None] = []
     ranks: list[int | None] = []
     tops: list[tuple[tuple[int | str, float], ...]] = []
+    words: dict[int, str] = {}
     for place, told in enumerate(places):
         by_id = {_token_id(key): told_of for key, told_of in _mapping(told).items()}
         if told is None:
@@ -93,7 +96,8 @@ def read_prompt_logprobs(value: Any, ids: Sequence[int] | None) -> PromptNumbers
             raise UnusableAnswerError("a token of the prompt has no number")
         facts = {key: _mapping(told_of) for key, told_of in by_id.items()}
         found_ids.append(own)
-        pieces.append(_text(facts[own].get("decoded_token") or ""))
+        words |= {key: _text(fact.get("decoded_token") or "") for key, fact in facts.items()}
+        pieces.append(words[own])
         logprobs.append(checked_logprob(facts[own].get("logprob")))
         rank = facts[own].get("rank")
         ranks.append(None if rank is None else _whole(rank, 1))
@@ -105,6 +109,7 @@ def read_prompt_logprobs(value: Any, ids: Sequence[int] | None) -> PromptNumbers
         rank=tuple(ranks) if any(rank is not None for rank in ranks) else None,
         offset=None,
         top=tuple(tops),
+        words={key: word for key, word in words.items() if word},
     )
 
 
@@ -124,7 +129,11 @@ def checked_logprob(value: Any) -> float:
     """A log-probability in nats. Raises `UnusableAnswerError` for what is no number, not finite, or above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnusableAnswerError("a log-probability that is no number")
-    if not math.isfinite(value):
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        is_finite = False
+    if not is_finite:
         raise UnusableAnswerError("a log-probability that is not finite")
     if value > LARGEST_LOGPROB:
         raise UnusableAnswerError(f"a log-probability above 0 ({value:g})")

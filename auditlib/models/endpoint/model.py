@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ BATCH_TOKENS_A_REQUEST = 1024  # a batch is what is lost when a run is interrupt
 HEARTBEAT_SECONDS = 0.5
 # Without a tokenizer a text's tokens are not known before it is sent; these many words are 2 scored tokens at least.
 FEWEST_WORDS = 3
-FEWEST_BYTES = 32
+FEWEST_BYTES = 16
 NOT_TOLD = -1
 
 
@@ -81,6 +82,7 @@ class EndpointModel:
         self._free = threading.Semaphore(at_once)
         self._words: dict[str, int] = {}
         self._naming = threading.Lock()
+        self._thread = threading.local()
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -112,6 +114,18 @@ class EndpointModel:
     @property
     def _window_tokens(self) -> int:
         return min(self.context_length - self.abilities.style.made_up_tokens, LONGEST_WINDOW)
+
+    @contextmanager
+    def giving_way(self, give_way: Callable[[], None]) -> Iterator[None]:
+        """Within, this thread calls `give_way` while it waits for answers; that may wait itself, or end it by raising.
+
+        Requests that are under way go on meanwhile: others' questions take nothing from them.
+        """
+        self._thread.give_way = give_way
+        try:
+            yield
+        finally:
+            self._thread.give_way = None
 
     def prompt_of(self, text: str) -> str | list[int]:
         """What is sent for a text that fits into one window: its tokens, or the text where there is no tokenizer."""
@@ -204,6 +218,9 @@ class EndpointModel:
                     yield prompt, scored
                 if progress is not None:
                     progress(done, total)
+                give_way: Callable[[], None] | None = getattr(self._thread, "give_way", None)
+                if give_way is not None and waiting:
+                    give_way()
         finally:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -248,7 +265,10 @@ class EndpointModel:
             places = (encoded.token_ids[own], encoded.start[own], encoded.end[own])
 
             def understood(value: Any) -> ScoredTokens:
-                return of_sent_ids(style.read(value, ids), len(ids), scored, places, top, self._number_of)
+                numbers = style.read(value, ids)
+                if isinstance(self.tokens, ServerTokens):
+                    self.tokens.remember(numbers.words)
+                return of_sent_ids(numbers, len(ids), scored, places, top, self._number_of)
 
         body = style.body(self._model, sent, top)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,10 @@ class ServerTokens:
             if len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         return encoded
+
+    def remember(self, words: Mapping[int, str]) -> None:
+        """What ids stand for, where the server has said so in passing."""
+        self._words |= words
 
     def token_text(self, token_id: int) -> str:
         """What one token stands for, as the server writes it."""
