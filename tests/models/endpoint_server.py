@@ -61,6 +61,7 @@ class TinyServer:
         self._random = random.Random(7)
         self._lock = threading.Lock()
         self._at_work = 0
+        self._drops_eos = False
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -82,6 +83,10 @@ class TinyServer:
         self.url = f"http://127.0.0.1:{self.port}/v1"
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
+
+    def without_eos(self) -> None:
+        """From now on no token is put behind a text, as no real server does."""
+        self._drops_eos = True
 
     def close(self) -> None:
         self._http.shutdown()
@@ -106,7 +111,7 @@ class TinyServer:
         if not self._may(request):
             return
         if request.path == "/tokenize" and self.behaviour.tokenize and self.behaviour.vllm:
-            ids = self._encode(body["prompt"])
+            ids = self._encode(body["prompt"], body.get("add_special_tokens", True))
             pieces = [self._encoder._tokenizer.id_to_token(i) for i in ids]
             send_json(request, 200, {"count": len(ids), "tokens": ids, "token_strs": pieces})
         elif request.path == "/detokenize" and self.behaviour.vllm:
@@ -173,8 +178,9 @@ class TinyServer:
         else:
             send(request, 200, data)
 
-    def _encode(self, text: str) -> list[int]:
-        return self._encoder._tokenizer.encode(text).ids
+    def _encode(self, text: str, special: bool = True) -> list[int]:
+        ids: list[int] = self._encoder._tokenizer.encode(text, add_special_tokens=special).ids
+        return ids[:-1] if self._drops_eos and ids[-1] == 2 else ids
 
     def _logprobs(self, ids: list[int]) -> torch.Tensor:
         with torch.inference_mode():

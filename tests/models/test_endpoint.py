@@ -1,4 +1,4 @@
-"""Served models against the same model on this machine, over real HTTP, with servers that behave and such that do not."""
+"""Served models against the same model on this machine, over real HTTP, with servers that behave and others."""
 
 from __future__ import annotations
 
