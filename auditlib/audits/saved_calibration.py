@@ -24,7 +24,7 @@ from auditlib.evidence import ConformalP, Interval, Verdict, Word, benjamini_hoc
 from auditlib.scoring import SCORES
 
 FORMAT = "pretraining-audit calibration"
-VERSION = 1
+VERSION = 2
 LARGEST_FILE_BYTES = 64 * 2**20
 MOST_TEXTS = 1_000_000
 MOST_TOKENS = 10**9
@@ -40,6 +40,8 @@ class Calibration:
     members, non_members              scores of the texts that calibrated
     member_tokens, non_member_tokens  their lengths in scored tokens, in the same order
     non_member_groups                 how many works the non-members are pieces of
+    member_works, non_member_works    a number for the work of each text, in the same order; None in files of version 1
+    snippet_words                     what each text has, where all have the same; None where not, or not known
     members_sha256 and its like       hash over the texts of one set, whatever their order
     threshold                         by `rule`: "accuracy", or the false-positive rate asked for; None where the sets
                                       cannot give one
@@ -70,6 +72,9 @@ class Calibration:
     members_sha256: str
     non_members_sha256: str
     versions: dict[str, str]
+    member_works: tuple[int, ...] | None = None
+    non_member_works: tuple[int, ...] | None = None
+    snippet_words: int | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,9 @@ def keep(read: ReadSets, found: Calibrated, method: str, name: str, now: datetim
         members_sha256=read.sets.digest_of(Label.MEMBER),
         non_members_sha256=read.sets.digest_of(Label.NON_MEMBER),
         versions=dict(library_versions()),
+        member_works=_works([s.group for s in snippets if s.label is Label.MEMBER]),
+        non_member_works=_works([s.group for s in snippets if s.label is Label.NON_MEMBER]),
+        snippet_words=int(read.sets.words[0]) if len(set(read.sets.words.tolist())) == 1 else None,
     )
 
 
@@ -237,6 +245,12 @@ def place_all(
     ]
 
 
+def _works(groups: Sequence[str]) -> tuple[int, ...]:
+    """Groups by number, in the order in which they come."""
+    number_of: dict[str, int] = {}
+    return tuple(number_of.setdefault(group, len(number_of)) for group in groups)
+
+
 def _note_on_works(calibration: Calibration) -> str:
     """Conformal p counts texts; where several come from one work, they are fewer witnesses than it counts."""
     n_works, n_texts = calibration.non_member_groups, len(calibration.non_members)
@@ -282,6 +296,13 @@ def _check(calibration: Calibration, file_name: str) -> None:
         and all(
             2 <= len(scores) == len(tokens) <= MOST_TEXTS and 0 < min(tokens) <= max(tokens) <= MOST_TOKENS
             for scores, tokens in lengths
+        )
+        and all(
+            works is None or (len(works) == len(scores) and min(works) >= 0 and max(works) < len(scores))
+            for works, scores in (
+                (calibration.member_works, calibration.members),
+                (calibration.non_member_works, calibration.non_members),
+            )
         )
     )
     if not sound:

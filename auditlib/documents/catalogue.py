@@ -98,7 +98,8 @@ def _entry(said: Mapping[str, str], where: str) -> Entry:
     label = said.get("label") or None
     if label is not None and label.lower() not in _LABELS:
         raise AuditError(
-            f"{where} has the label “{display_name(label)}”.", "Write member, non-member, or nothing for an audited one."
+            f"{where} has the label “{display_name(label)}”.",
+            "Write member, non-member, or nothing for an audited one.",
         )
     return Entry(
         display_name(said["title"]) if said.get("title") else None,

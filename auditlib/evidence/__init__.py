@@ -6,12 +6,20 @@ belong together (None: each is its own group).
 
 from auditlib.evidence.auc import auc, delong, paired_delong
 from auditlib.evidence.blind import BlindBaseline, Telltale, blind_baseline, cross_validated_auc
-from auditlib.evidence.contamination import CorrectedRate, corrected_rate
+from auditlib.evidence.book_verdict import BookFindings, book_verdict
+from auditlib.evidence.contamination import (
+    CorrectedRate,
+    DetectorErrors,
+    corrected_rate,
+    detector_errors,
+    rate_given_errors,
+)
 from auditlib.evidence.equivalence import Equivalence, equivalence
 from auditlib.evidence.examination import examine
 from auditlib.evidence.extraction import (
     ExtractionSummary,
     Windows,
+    extraction_of_pieces,
     extraction_probability,
     extraction_summary,
     extraction_windows,
@@ -32,11 +40,14 @@ from auditlib.evidence.p_values import (
 from auditlib.evidence.planner import Plan, plan, power_to_see
 from auditlib.evidence.roc import Roc, best_accuracy_threshold, roc, threshold_at_fpr
 from auditlib.evidence.sanity import a_a_run, label_reversal
+from auditlib.evidence.shelf import Correction, ShelfPs, power_of_works, shelf_ps, smallest_p
 from auditlib.evidence.splits import split_in_halves
 from auditlib.evidence.thresholds import (
+    Calls,
     OutOfFold,
     SettingChoice,
     TprAtFpr,
+    called_out_of_fold,
     choose_setting,
     out_of_fold_accuracy,
     tpr_at_fpr,
@@ -46,8 +57,12 @@ from auditlib.evidence.verdict import LIMITS, Findings, Reason, Verdict, Word, c
 __all__ = [
     "LIMITS",
     "BlindBaseline",
+    "BookFindings",
+    "Calls",
     "ConformalP",
     "CorrectedRate",
+    "Correction",
+    "DetectorErrors",
     "Difference",
     "Equivalence",
     "ExtractionSummary",
@@ -60,6 +75,7 @@ __all__ = [
     "Reason",
     "Roc",
     "SettingChoice",
+    "ShelfPs",
     "Spearman",
     "Telltale",
     "TprAtFpr",
@@ -77,7 +93,9 @@ __all__ = [
     "benjamini_yekutieli",
     "best_accuracy_threshold",
     "blind_baseline",
+    "book_verdict",
     "calibration_verdict",
+    "called_out_of_fold",
     "choose_setting",
     "clopper_pearson",
     "compare_lengths",
@@ -86,8 +104,10 @@ __all__ = [
     "corrected_rate",
     "cross_validated_auc",
     "delong",
+    "detector_errors",
     "equivalence",
     "examine",
+    "extraction_of_pieces",
     "extraction_probability",
     "extraction_summary",
     "extraction_windows",
@@ -97,10 +117,14 @@ __all__ = [
     "out_of_fold_accuracy",
     "paired_delong",
     "plan",
+    "power_of_works",
     "power_to_see",
+    "rate_given_errors",
     "roc",
     "set_p",
     "share_interval",
+    "shelf_ps",
+    "smallest_p",
     "split_in_halves",
     "text_verdict",
     "threshold_at_fpr",

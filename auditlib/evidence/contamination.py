@@ -77,7 +77,15 @@ def detector_errors(
         variances.append(_share_variance(flags, codes, draws, rng))
         spreads.append(_spread_between(flags, codes))
         freedoms.append(int(codes.max()))
-    return DetectorErrors(*shares, *variances, *spreads, (freedoms[0], freedoms[1]))
+    return DetectorErrors(
+        tpr=shares[0],
+        fpr=shares[1],
+        tpr_variance=variances[0],
+        fpr_variance=variances[1],
+        tpr_spread=spreads[0],
+        fpr_spread=spreads[1],
+        freedoms=(freedoms[0], freedoms[1]),
+    )
 
 
 def corrected_rate(

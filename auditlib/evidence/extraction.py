@@ -5,6 +5,7 @@ From the same token log-probabilities as every score; nothing is generated (Haye
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, expm1, inf, log1p
 
@@ -71,6 +72,17 @@ def extraction_summary(log_p: ArrayLike, thresholds: tuple[float, ...] = THRESHO
     reached = [values >= np.log(threshold) for threshold in thresholds]
     shares = tuple(float(flags.mean()) if len(flags) else 0.0 for flags in reached)
     return ExtractionSummary(len(values), thresholds, shares, tuple(_longest_run(flags) for flags in reached))
+
+
+def extraction_of_pieces(pieces: Sequence[ArrayLike], thresholds: tuple[float, ...] = THRESHOLDS) -> ExtractionSummary:
+    """The same over several pieces of a work or shelf: no run goes on from one piece to the next."""
+    own = [extraction_summary(piece, thresholds) for piece in pieces if len(np.asarray(piece))]
+    n = sum(one.n_windows for one in own)
+    shares = tuple(
+        sum(one.shares[place] * one.n_windows for one in own) / max(1, n) for place in range(len(thresholds))
+    )
+    longest = tuple(max((one.longest_runs[place] for one in own), default=0) for place in range(len(thresholds)))
+    return ExtractionSummary(n, thresholds, shares, longest)
 
 
 def _longest_run(flags: np.ndarray) -> int:

@@ -49,6 +49,15 @@ class OutOfFold:
 
 
 @dataclass(frozen=True)
+class Calls:
+    """Which texts (n,) were called members by a threshold chosen without them, and the threshold that all give."""
+
+    threshold: float
+    called: BoolArray
+    folds: int
+
+
+@dataclass(frozen=True)
 class SettingChoice:
     """Which setting separates best on the calibration half, and how well that one does on the other half."""
 
@@ -99,15 +108,32 @@ def out_of_fold_accuracy(
     The intervals take the calls as independent given their thresholds, groups aside.
     """
     labels, values, codes = checked(is_member, scores, groups)
+    calls = called_out_of_fold(labels, values, groups, rule, folds, seed)
+    accuracy = share_interval(calls.called == labels, codes, labels, level, seed=seed)
+    tpr = share_interval(calls.called[labels], codes[labels], level=level, seed=seed)
+    fpr = share_interval(calls.called[~labels], codes[~labels], level=level, seed=seed)
+    return OutOfFold(calls.threshold, accuracy, tpr, fpr, calls.folds)
+
+
+def called_out_of_fold(
+    is_member: ArrayLike,
+    scores: ArrayLike,
+    groups: Groups = None,
+    rule: Rule = "accuracy",
+    folds: int = 5,
+    seed: int = 0,
+) -> Calls:
+    """Each text (n,) called by the threshold of the other folds, and the threshold that all of them give.
+
+    Raises `AuditError` where a fold's rest has too few non-members for the FPR that `rule` asks for.
+    """
+    labels, values, codes = checked(is_member, scores, groups)
     fold = fold_of_each(labels, codes, folds, seed)
     called = np.zeros(len(values), dtype=np.bool_)
     for k in range(int(fold.max()) + 1):
         own = fold == k
         called[own] = values[own] >= _threshold(labels[~own], values[~own], rule)
-    accuracy = share_interval(called == labels, codes, labels, level, seed=seed)
-    tpr = share_interval(called[labels], codes[labels], level=level, seed=seed)
-    fpr = share_interval(called[~labels], codes[~labels], level=level, seed=seed)
-    return OutOfFold(_threshold(labels, values, rule), accuracy, tpr, fpr, int(fold.max()) + 1)
+    return Calls(_threshold(labels, values, rule), called, int(fold.max()) + 1)
 
 
 def choose_setting(

@@ -3,7 +3,16 @@
 Page and command line need `JobClient` alone; it imports neither torch nor DBOS.
 """
 
-from auditlib.jobs import calibration  # noqa: F401  registers its kind
+from auditlib.jobs import books, calibration  # noqa: F401  register their kinds
+from auditlib.jobs.books_files import BooksSummary, load_books, load_read_books, load_used_calibration
+from auditlib.jobs.books_texts import (
+    BooksParameters,
+    ShelvedDocument,
+    books_parameters,
+    chosen_calibration,
+    demo_books_request,
+    shelves_of,
+)
 from auditlib.jobs.brought import brought_file
 from auditlib.jobs.calibration_files import (
     CalibrationSummary,
@@ -13,6 +22,7 @@ from auditlib.jobs.calibration_files import (
     load_score_table,
     load_summary,
 )
+from auditlib.jobs.calibration_report import ShownCalibration, evidence_as_shown
 from auditlib.jobs.calibration_texts import CalibrationParameters, ChosenDocument, calibration_parameters, chosen
 from auditlib.jobs.client import JobClient, LoadedModel, WorkerState
 from auditlib.jobs.handing_over import evidence_file_name, report_files
@@ -21,6 +31,8 @@ from auditlib.jobs.remote_model import RemoteModel
 
 __all__ = [
     "KINDS",
+    "BooksParameters",
+    "BooksSummary",
     "CalibrationParameters",
     "CalibrationSummary",
     "ChosenDocument",
@@ -28,15 +40,25 @@ __all__ = [
     "LoadedModel",
     "RemoteModel",
     "RunKind",
+    "ShelvedDocument",
+    "ShownCalibration",
     "WorkerState",
+    "books_parameters",
     "brought_file",
     "calibration_parameters",
     "chosen",
+    "chosen_calibration",
+    "demo_books_request",
+    "evidence_as_shown",
     "evidence_file_name",
+    "load_books",
     "load_calibration",
     "load_examined",
+    "load_read_books",
     "load_read_sets",
     "load_score_table",
     "load_summary",
+    "load_used_calibration",
     "report_files",
+    "shelves_of",
 ]

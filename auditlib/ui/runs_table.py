@@ -149,13 +149,13 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
         hide_index=True,
         height=min(MOST_HEIGHT, ROW_HEIGHT * (len(shown) + 1) + 3),
         column_config={
-            "Name": st.column_config.TextColumn(width="medium"),
-            "State": st.column_config.TextColumn(width="small"),
-            "Kind": st.column_config.TextColumn(width="small"),
-            "Model": st.column_config.TextColumn(width="medium"),
-            "Who": st.column_config.TextColumn(width="small"),
-            created: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
-            "Took": st.column_config.NumberColumn(format="duration", help="From its start to its end, pauses included"),
+            "State": st.column_config.TextColumn(width=105),
+            "Kind": st.column_config.TextColumn(width=85),
+            "Who": st.column_config.TextColumn(width=90),
+            created: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm", width=150),
+            "Took": st.column_config.NumberColumn(
+                format="duration", width=75, help="From its start to its end, pauses included"
+            ),
         },
         key=TABLE,
         selection_mode="multi-row",
@@ -172,12 +172,12 @@ def _select() -> None:
 def _filtered(lines: Sequence[RunLine], now: datetime) -> list[RunLine]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
-            "Search", placeholder="name, model, person, id", key=FILTERS[0], width=230, icon=":material/search:"
+            "Search", placeholder="name, model, who, id", key=FILTERS[0], width=180, icon=":material/search:"
         )
         kinds = _several("Kind", {line.kind for line in lines}, FILTERS[1], kind_label)
         states = _several("State", {line.state.value for line in lines}, FILTERS[2])
         whos = _several("Who", {line.who or NOBODY for line in lines}, FILTERS[3])
-        order = st.selectbox("Order", list(ORDERS), key="runs_order", width=150)
+        order = st.selectbox("Order", list(ORDERS), key="runs_order", width=130)
     return ORDERS[order](matching(lines, text, kinds, states, whos), now)
 
 
@@ -186,7 +186,7 @@ def _several(label: str, there: set[str], key: str, said: Callable[[str], str] =
     if held := st.session_state.get(key):  # what was chosen may be gone meanwhile
         st.session_state[key] = [value for value in held if value in there]
     return st.multiselect(
-        label, options, key=key, format_func=lambda value: one_line(said(value)), placeholder="any", width=190
+        label, options, key=key, format_func=lambda value: one_line(said(value)), placeholder="any", width=140
     )
 
 

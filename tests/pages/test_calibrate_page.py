@@ -244,11 +244,12 @@ def test_report_and_package_are_made_and_the_package_verifies(page: AppTest, tin
     page.text_input(key=f"report_by_{page.session_state['calibration_run']}").set_value("A <b>Reader</b>").run()
     press(page, "Make the report")
     assert not page.error
-    _, html, package, _ = page.session_state["calibration_report"]
+    package = page.session_state["calibration_report"][1]
+    html = package.html.decode()
     assert "A &lt;b&gt;Reader&lt;/b&gt;" in html
-    (tmp_path / "package.zip").write_bytes(package)
+    (tmp_path / "package.zip").write_bytes(package.data)
     assert verify(tmp_path / "package.zip") == []
-    assert "--cut truncate --words 20 --score min_k" in html
+    assert "auditlib rerun PACKAGE.zip" in html
     page.number_input(key="calibration_alpha").set_value(0.01).run()
     assert "A report for people who were not here" in " ".join(caption.value for caption in page.caption)
 
@@ -301,4 +302,7 @@ def test_deleted_readings_leave_what_the_run_found(page: AppTest, tiny_folder: P
     assert page.slider(key="calibration_k").disabled
     press(page, "Save")
     assert "Saved as" in page.success[0].value
-    assert "were deleted since" in " ".join(caption.value for caption in page.caption)
+    assert "were deleted since" in page.info[0].value
+    press(page, "Make the report")
+    assert not page.error
+    assert page.session_state["calibration_report"][1].html

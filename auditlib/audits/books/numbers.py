@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -106,8 +105,8 @@ def read_shelves(
     """Every snippet through the model. The one expensive step.
 
     The reference shelf is also read in lower case, so that every method can be tried on it; audited books are only
-    where `score` asks for that, as it takes as long again. Token statistics are let go as soon as their numbers are made. Raises `AuditError`, naming the work, where a
-    snippet cannot be scored.
+    where `score` asks for that, as it takes as long again. Token statistics are let go as soon as their numbers are
+    made. Raises `AuditError`, naming the work, where a snippet cannot be scored.
     """
     snippets = shelves.snippets
     titles = [shelves.works[work].title for work in shelves.work_of.tolist()]
@@ -231,8 +230,3 @@ def _first_of(stats: TokenStats, characters: int) -> TokenStats | None:
         stats.logprob[:n],
         *(None if own is None else own[:n] for own in (stats.expected, stats.variance, stats.rank)),  # type: ignore[arg-type]
     )
-
-
-def windows_together(numbers: SnippetNumbers, places: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.float32]]:
-    """Windows of several snippets, each by itself: a run of passages does not go on from one snippet to the next."""
-    return [numbers.windows_of(int(place)) for place in places]

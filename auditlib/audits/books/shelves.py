@@ -123,7 +123,9 @@ def arrange(documents: Iterable[tuple[Shelf, Document]], cutting: Cutting) -> Sh
     taken.sort(key=lambda one: (list(Shelf).index(one.shelf), one.group, one.id))
     same = shared_works([one.sketch for one in taken])
     kept, editions, notes = _without_copies(taken, same)
-    works, snippets, work_of = [], [], []
+    works: list[Work] = []
+    snippets: list[Snippet] = []
+    work_of: list[int] = []
     for parts in _by_work(kept):
         own, left = _drawn([snippet for part in parts for snippet in part.snippets], cutting)
         first = parts[0]
