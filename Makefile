@@ -33,6 +33,7 @@ bench: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python -m benchmarks.scoring
 	@$(BIN)/python -m benchmarks.evidence
+	@$(BIN)/python -m benchmarks.prefix
 	@$(BIN)/python -m benchmarks.jobs
 
 simulate: $(VENV)/installed-dev
