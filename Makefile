@@ -34,6 +34,7 @@ bench: $(VENV)/installed-dev
 	@$(BIN)/python -m benchmarks.scoring
 	@$(BIN)/python -m benchmarks.generation
 	@$(BIN)/python -m benchmarks.evidence
+	@$(BIN)/python -m benchmarks.prefix
 	@$(BIN)/python -m benchmarks.jobs
 
 simulate: $(VENV)/installed-dev

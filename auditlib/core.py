@@ -59,6 +59,12 @@ class Settings(BaseSettings):
     batch_tokens: int | None = Field(
         default=None, ge=1, description="Tokens in one forward pass; by default what suits the device."
     )
+    forbid_private_network: bool = Field(
+        default=False, description="Whether model servers on this machine or its network are refused."
+    )
+    endpoint_seconds: float = Field(
+        default=60.0, gt=0, le=3600, description="Longest that one answer of a model server may take, in seconds."
+    )
 
     @property
     def home_folder(self) -> Path:

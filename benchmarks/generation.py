@@ -9,6 +9,7 @@ import argparse
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -48,7 +49,7 @@ def main() -> None:
         ),
         "the library's, one at a time": (
             ONE_AT_A_TIME,
-            lambda: [library(model, prompt) for prompt in prompts[:ONE_AT_A_TIME]],
+            lambda: list(map(partial(library, model), prompts[:ONE_AT_A_TIME])),
         ),
     }
     best: dict[str, float] = {}

@@ -17,7 +17,7 @@ from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folde
 from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
-    from auditlib.models.local import LocalModel
+    from auditlib.models.opening import HeldModel
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -35,7 +35,7 @@ def _commands() -> None:
     """Find out what a language model was trained on."""
 
 
-def open_model(request: ModelRequest) -> LocalModel:
+def open_model(request: ModelRequest) -> HeldModel:
     """The loaded model, with a line that says so while it loads. Raises `AuditError`."""
     # Torch takes seconds to import; --help and a wrong file name should not wait for it.
     from auditlib.models.opening import SHELF

@@ -22,7 +22,7 @@ from auditlib.scoring.loss import perplexity
 from auditlib.scoring.token_table import token_table
 
 if TYPE_CHECKING:
-    from auditlib.models.local import LocalModel
+    from auditlib.models.opening import HeldModel
 
 
 @app.command()
@@ -75,7 +75,7 @@ class Result:
 
     document: Document
     reading: Reading
-    target: LocalModel
+    target: HeldModel
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -84,7 +84,7 @@ class Result:
 
 
 def _read(
-    target: LocalModel, documents: list[Document], k: float, lowercase: bool
+    target: HeldModel, documents: list[Document], k: float, lowercase: bool
 ) -> tuple[list[Result], list[AuditError]]:
     """Results in the order of the documents; and what the model could make no numbers of."""
     readings: dict[int, Reading] = {}

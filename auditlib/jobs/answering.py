@@ -12,8 +12,7 @@ from auditlib.jobs.wire import request_from_wire, request_to_wire, stats_to_wire
 from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
-    from auditlib.models.local import LocalModel
-    from auditlib.models.opening import ModelShelf
+    from auditlib.models.opening import HeldModel, ModelShelf
 
 Say = Callable[[dict[str, Any]], None]
 """Sends a line to whoever asks. Raises where nobody is there any more, which ends the work."""
@@ -64,10 +63,10 @@ class Answers:
             return []
         return [{"request": request_to_wire(request)} | _facts(model) for request, model in shelf().loaded().items()]
 
-    def _open(self, asked: Mapping[str, Any]) -> LocalModel:
+    def _open(self, asked: Mapping[str, Any]) -> HeldModel:
         return shelf().open(request_from_wire(asked["request"]), self._settings)
 
-    def _lengths(self, model: LocalModel, texts: Sequence[str]) -> list[int | None]:
+    def _lengths(self, model: HeldModel, texts: Sequence[str]) -> list[int | None]:
         return [_length(model, text) for text in texts]
 
     def _token_stats(self, asked: Mapping[str, Any], say: Say) -> Any:
@@ -95,14 +94,14 @@ class Answers:
         return shelf().drop(request)
 
 
-def _length(model: LocalModel, text: str) -> int | None:
+def _length(model: HeldModel, text: str) -> int | None:
     try:
         return model.tokens_to_read(text)
     except AuditError:
         return None
 
 
-def _facts(model: LocalModel) -> dict[str, Any]:
+def _facts(model: HeldModel) -> dict[str, Any]:
     return {
         "identity": model.identity.as_dict(),
         "capabilities": sorted(model.capabilities),

@@ -100,7 +100,8 @@ class SentenceModel:
 
 def cosines(ours: NDArray[np.float32], theirs: NDArray[np.float32]) -> NDArray[np.float64]:
     """Cosine of each pair of unit vectors (n, d), (n, d): -1 to 1."""
-    return np.clip(np.einsum("ij,ij->i", ours.astype(np.float64), theirs.astype(np.float64)), -1.0, 1.0)
+    products = np.einsum("ij,ij->i", ours.astype(np.float64), theirs.astype(np.float64))
+    return np.asarray(np.clip(products, -1.0, 1.0))
 
 
 @lru_cache(maxsize=2)

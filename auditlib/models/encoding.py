@@ -66,21 +66,7 @@ class TextEncoder:
 
     def encode(self, text: str, name: str = "The text") -> EncodedText:
         """Tokens of `text`; raises `AuditError` beginning with `name` where there are fewer than 2 to score."""
-        if not text.strip():
-            raise AuditError(f"{name} is empty.", "Give a text with at least a sentence in it.")
-        if "\0" in text:
-            raise AuditError(
-                f"{name} contains NUL characters, so it is probably not plain text.",
-                "Save it as plain text (UTF-8) and try again.",
-            )
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise AuditError(
-                f"{name} contains half of a character (a lone surrogate, at character {error.start}).",
-                "Save it as UTF-8 again and try once more.",
-            ) from None
-
+        refuse_unreadable(text, name)
         with explained(f"{name} cannot be cut into tokens by this model's tokenizer"):
             encoding = self._tokenizer.encode(text)
         of_text = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
@@ -94,12 +80,7 @@ class TextEncoder:
             start=start,
             end=end,
         )
-        if encoded.n_scorable < FEWEST_SCORED_TOKENS:
-            raise AuditError(
-                f"{name} has {encoded.n_scorable} token{'' if encoded.n_scorable == 1 else 's'} that can be "
-                f"scored; at least {FEWEST_SCORED_TOKENS} are needed.",
-                "Give a longer text: a sentence at the least, 100 words or more for a score that says something.",
-            )
+        refuse_too_short(encoded.n_scorable, name)
         return encoded
 
     def prompt_ids(self, text: str, name: str = "The prompt") -> list[int]:
@@ -142,11 +123,7 @@ class TextEncoder:
         raw = [self._piece_bytes(piece) for piece in pieces]
         if b"".join(raw) != text.encode("utf-8"):
             return None  # something was normalized on the way
-        code_points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-        bytes_per_character = 1 + sum((code_points >= limit).astype(np.int64) for limit in (0x80, 0x800, 0x10000))
-        character_of_byte = np.repeat(np.arange(len(text), dtype=np.int32), bytes_per_character)
-        stop = np.cumsum([len(piece) for piece in raw])
-        return character_of_byte[np.concatenate([[0], stop[:-1]])], character_of_byte[stop - 1] + 1
+        return spans_of_bytes(raw, text)
 
     @cached_property
     def _added_ids(self) -> frozenset[int]:
@@ -161,9 +138,57 @@ class TextEncoder:
         if match := BYTE_PIECE.fullmatch(piece):
             return bytes([int(match[1], 16)])
         if self._is_byte_level:
-            table = _byte_of_letter()
-            return b"".join(bytes([table[c]]) if c in table else c.encode() for c in piece)
+            return letters_to_bytes(piece)
         return piece.replace("▁", " ").encode()
+
+
+def refuse_unreadable(text: str, name: str = "The text") -> None:
+    """`AuditError` beginning with `name` for what is no plain text: empty, or with NULs or half characters in it."""
+    if not text.strip():
+        raise AuditError(f"{name} is empty.", "Give a text with at least a sentence in it.")
+    if "\0" in text:
+        raise AuditError(
+            f"{name} contains NUL characters, so it is probably not plain text.",
+            "Save it as plain text (UTF-8) and try again.",
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise AuditError(
+            f"{name} contains half of a character (a lone surrogate, at character {error.start}).",
+            "Save it as UTF-8 again and try once more.",
+        ) from None
+
+
+def refuse_too_short(n_scorable: int, name: str = "The text") -> None:
+    """`AuditError` beginning with `name` where a text has fewer than 2 tokens to score."""
+    if n_scorable < FEWEST_SCORED_TOKENS:
+        raise AuditError(
+            f"{name} has {n_scorable} token{'' if n_scorable == 1 else 's'} that can be "
+            f"scored; at least {FEWEST_SCORED_TOKENS} are needed.",
+            "Give a longer text: a sentence at the least, 100 words or more for a score that says something.",
+        )
+
+
+def spans_of_bytes(raw: list[bytes], text: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Characters of `text` that each part of its UTF-8 bytes belongs to; parts of one character share its span.
+
+    A part without bytes has an empty span.
+    """
+    code_points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    bytes_per_character = 1 + sum((code_points >= limit).astype(np.int64) for limit in (0x80, 0x800, 0x10000))
+    character_of_byte = np.repeat(np.arange(len(text), dtype=np.int32), bytes_per_character)
+    stop = np.cumsum([len(part) for part in raw])
+    begin = np.concatenate([[0], stop[:-1]])
+    start = np.append(character_of_byte, np.int32(len(text)))[begin]
+    end = character_of_byte[stop - 1] + 1
+    return start, np.where(stop > begin, end, start).astype(np.int32)
+
+
+def letters_to_bytes(piece: str) -> bytes:
+    """What an entry of a byte-level vocabulary stands for; letters outside its alphabet stand for themselves."""
+    table = _byte_of_letter()
+    return b"".join(bytes([table[c]]) if c in table else c.encode("utf-8", "surrogatepass") for c in piece)
 
 
 def _gapless(offsets: list[tuple[int, int]], text: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
@@ -20,6 +21,7 @@ from auditlib.models.encoding import EncodedText, TextEncoder
 from auditlib.models.failures import explained, is_out_of_memory
 from auditlib.models.generation import Generation
 from auditlib.models.interruption import Interruption
+from auditlib.models.prefixed import PrefixedModel
 from auditlib.models.projection import find_projection, reads_left_to_right
 from auditlib.models.sampling import Sampling
 from auditlib.models.statistics import PositionStatistics, position_statistics
@@ -35,6 +37,9 @@ WINDOW_OVERLAP = 0.5
 # Short batches run slower a token than the rest of a long text will.
 FEWEST_TIMED_TOKENS = 128
 MOST_FAILURES_NAMED = 5
+
+Forward = Callable[[list[Window]], list[PositionStatistics]]
+"""One forward pass: the statistics of each window's scored tokens."""
 
 
 class LocalModel:
@@ -69,8 +74,8 @@ class LocalModel:
         self._one_at_a_time = threading.Lock()
         self._interruption = Interruption(model, self._one_at_a_time)
         with explained(f"The model {identity.name} loads but does not run"):
-            self._projection = find_projection(model)
-            is_causal = reads_left_to_right(model, self._projection)
+            self.projection = find_projection(model)
+            is_causal = reads_left_to_right(model, self.projection)
         if not is_causal:
             raise AuditError(
                 f"{identity.name} is not a left-to-right language model: later words change its view of earlier ones.",
@@ -78,7 +83,7 @@ class LocalModel:
             )
         self.context_length = _context_length(model)
         self.vocabulary_size = int(model.get_output_embeddings().weight.shape[0])
-        self._window_tokens = window_tokens or min(_steady_length(model), self.context_length, LONGEST_WINDOW)
+        self.window_tokens = window_tokens or min(_steady_length(model), self.context_length, LONGEST_WINDOW)
         kind = self.device.type
         self.batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
         self._logit_rows = LOGIT_ROWS.get(kind, LOGIT_ROWS["cpu"])
@@ -87,19 +92,27 @@ class LocalModel:
     @property
     def windowing(self) -> str:
         """How texts are given to the model, as far as that decides their numbers: names rows of the cache."""
-        return f"window {self._window_tokens} overlap {WINDOW_OVERLAP:g}"
+        return f"window {self.window_tokens} overlap {WINDOW_OVERLAP:g}"
 
     @property
     def memory_bytes(self) -> int:
         """What the weights take."""
         return sum(p.numel() * p.element_size() for p in self._model.parameters())
 
+    def token_ids(self, text: str) -> NDArray[np.int32]:
+        """The text's tokens, first to last, nothing in front of them. Raises `AuditError` as `tokens_to_read` does."""
+        return self._encoder.encode(text).token_ids
+
+    def after(self, prefix: str) -> PrefixedModel:
+        """The same model with `prefix` before every text, read once for all of them. Raises `AuditError`."""
+        return PrefixedModel(self, self._encoder, self._model, prefix)
+
     def tokens_to_read(self, text: str, name: str = "The text") -> int:
         """Tokens that scoring `text` passes through the model, overlaps counted twice.
 
         Raises `AuditError` beginning with `name` where the text cannot be scored.
         """
-        return sum(w.end - w.begin for w in self._windows(self._encoder.encode(text, name)))
+        return sum(w.end - w.begin for w in self.windows(self._encoder.encode(text, name)))
 
     def giving_way(self, give_way: Callable[[], None]) -> AbstractContextManager[None]:
         """Within, what this thread reads calls `give_way` many times a second; it may wait there, or end it by raising.
@@ -127,14 +140,39 @@ class LocalModel:
         """
         names = names or _places(len(texts))
         encoded = [self._encoder.encode(text, name) for text, name in zip(texts, names, strict=True)]
-        windows = [w for i, text in enumerate(encoded) for w in self._windows(text, i)]
+        yield from self.stats_afresh(encoded, names, top, progress)
+
+    def stats_afresh(
+        self, encoded: Sequence[EncodedText], names: Sequence[str], top: int, progress: Progress | None
+    ) -> Iterator[tuple[int, TokenStats]]:
+        """`token_stats` of texts that are tokens already, what stands before each of them read with every window."""
+
+        def read(batch: list[Window]) -> list[PositionStatistics]:
+            return self._forward(batch, encoded, top)
+
+        yield from self.stats_of(encoded, names, top, progress, read, lambda text: len(text.prefix_ids))
+
+    def stats_of(
+        self,
+        encoded: Sequence[EncodedText],
+        names: Sequence[str],
+        top: int,
+        progress: Progress | None,
+        forward: Forward,
+        passed_before: Callable[[EncodedText], int],
+    ) -> Iterator[tuple[int, TokenStats]]:
+        """`token_stats` of texts that are tokens already, by a forward pass of the caller's.
+
+        `passed_before` says how many tokens in front of each window pass through the model with it.
+        """
+        windows = [w for i, text in enumerate(encoded) for w in self.windows(text, i)]
         collected = [_Collected.of(text, top) for text in encoded]
-        lengths = [len(encoded[w.text].prefix_ids) + w.end - w.begin for w in windows]
+        lengths = [passed_before(encoded[w.text]) + w.end - w.begin for w in windows]
         done, total = 0, sum(lengths)
         failed: list[AuditError] = []
         for indices in batches_of(lengths, self.batch_tokens):
             batch = [windows[i] for i in indices]
-            for window, found in zip(batch, self._read(batch, encoded, top), strict=True):
+            for window, found in zip(batch, self._read(batch, forward), strict=True):
                 collected[window.text].put(window, found)
             done += sum(lengths[i] for i in indices)
             if progress is not None:
@@ -168,24 +206,25 @@ class LocalModel:
 
     @cached_property
     def _generation(self) -> Generation:
-        return Generation(self._model, self._encoder, self.identity.name, self._window_tokens, self._one_at_a_time)
+        return Generation(self._model, self._encoder, self.identity.name, self.window_tokens, self._one_at_a_time)
 
-    def _windows(self, encoded: EncodedText, text: int = 0) -> list[Window]:
-        room = self._window_tokens - len(encoded.prefix_ids)
+    def windows(self, encoded: EncodedText, text: int = 0) -> list[Window]:
+        """How a text is cut for the model. Raises `AuditError` where nothing of it fits into a window."""
+        room = self.window_tokens - len(encoded.prefix_ids)
         if room < 2:
             raise AuditError(
-                f"The window of {self.identity.name} ({self._window_tokens} tokens) is too short to read any text.",
+                f"The window of {self.identity.name} ({self.window_tokens} tokens) is too short to read any text.",
                 "Choose another model.",
             )
         return windows_of(len(encoded.token_ids), encoded.first_scorable, room, WINDOW_OVERLAP, text)
 
-    def _read(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
+    def _read(self, windows: list[Window], forward: Forward) -> list[PositionStatistics]:
         """One batch through the model; halved and tried again where the device's memory does not hold it."""
         try:
             with self._one_at_a_time:
                 began = time.perf_counter() - self._interruption.waited()
                 with explained(f"The model {self.identity.name} failed while reading"):
-                    stats = self._forward(windows, encoded, top)
+                    stats = forward(windows)
                 seconds = time.perf_counter() - self._interruption.waited() - began
             n_read = sum(w.end - w.begin for w in windows)
             if n_read >= FEWEST_TIMED_TOKENS or self.tokens_per_second is None:
@@ -200,10 +239,10 @@ class LocalModel:
                     "Choose a smaller model, a smaller data type or another device.",
                 ) from error
         half = len(windows) // 2
-        return self._read(windows[:half], encoded, top) + self._read(windows[half:], encoded, top)
+        return self._read(windows[:half], forward) + self._read(windows[half:], forward)
 
     @torch.inference_mode()
-    def _forward(self, windows: list[Window], encoded: list[EncodedText], top: int) -> list[PositionStatistics]:
+    def _forward(self, windows: list[Window], encoded: Sequence[EncodedText], top: int) -> list[PositionStatistics]:
         """Statistics of each window's scored tokens.
 
         Padding stands on the right and needs no mask: a causal model's earlier positions cannot see it.
@@ -213,25 +252,33 @@ class LocalModel:
         for row, tokens in enumerate(rows):
             ids[row, : len(tokens)] = torch.from_numpy(tokens)
         ids = ids.to(self.device)
-        states = self._projection.states(ids)
-
-        # The state one place before a token is what predicts it.
+        flat_states = self.projection.states(ids).flatten(0, 1)
         targets = [_scored_places(w, encoded[w.text]) for w in windows]
+        # The state one place before a token is what predicts it.
+        return self.statistics_at(lambda places: flat_states[places - 1], ids, targets, top)
+
+    def statistics_at(
+        self, before: Callable[[Tensor], Tensor], ids: Tensor, targets: Sequence[tuple[int, int]], top: int
+    ) -> list[PositionStatistics]:
+        """Statistics of the tokens at places `targets` (from, to) of each row of `ids` (b, l).
+
+        `before` gives the states (m, d) that predict the tokens at places (m,) of the flattened rows.
+        """
         places = torch.cat([row * ids.shape[1] + torch.arange(a, b) for row, (a, b) in enumerate(targets)])
         places = places.to(self.device)
-        flat_states, flat_ids = states.flatten(0, 1), ids.flatten()
+        flat_ids = ids.flatten()
         out = None
-        if self._projection.takes_out and self.device.type == "cpu":
+        if self.projection.takes_out and self.device.type == "cpu":
             out = torch.empty(min(self._logit_rows, len(places)), self.vocabulary_size)
         slices = [
-            position_statistics(self._projection.logits(flat_states[p - 1], out), flat_ids[p], top)
+            position_statistics(self.projection.logits(before(p), out), flat_ids[p], top)
             for p in places.split(self._logit_rows)
         ]
         counts = [b - a for a, b in targets]
         columns = []
         for name in PositionStatistics.__dataclass_fields__:
             parts = [getattr(s, name) for s in slices]
-            columns.append([None] * len(windows) if parts[0] is None else torch.cat(parts).cpu().split(counts))
+            columns.append([None] * len(counts) if parts[0] is None else torch.cat(parts).cpu().split(counts))
         return [PositionStatistics(*row) for row in zip(*columns, strict=True)]
 
 

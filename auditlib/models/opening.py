@@ -13,13 +13,15 @@ from hashlib import sha256
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from auditlib.core import AuditError, ModelIdentity, Settings
 from auditlib.models.adapters import AdapterFiles, find_adapter, with_adapter
 from auditlib.models.bundled import LANGUAGE_MODEL, bundled_file
 from auditlib.models.encoding import TextEncoder
+from auditlib.models.endpoint.connecting import connect
+from auditlib.models.endpoint.model import EndpointModel
 from auditlib.models.failures import explained
 from auditlib.models.fitting import check_size, refuse_ill_fitting
 from auditlib.models.folders import check_model_folder, read_json, stored_elements
@@ -27,7 +29,8 @@ from auditlib.models.gguf import gguf_folder
 from auditlib.models.hashes import check_sha256, weights_sha256
 from auditlib.models.hub import hub_folder
 from auditlib.models.local import LocalModel
-from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, EndpointRequest, ModelRequest
+from auditlib.models.tokenizer_folder import load_encoder
 
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
@@ -39,16 +42,20 @@ ABOUT_THE_FILE = ("transformers_version", "_name_or_path", "torch_dtype", "dtype
 MOST_LOADED = 2
 
 
+HeldModel = LocalModel | EndpointModel
+
+
 class ModelShelf:
     """The models that this process holds: each loaded once, whoever asks, the least recently used dropped first."""
 
     def __init__(self, most_loaded: int = MOST_LOADED) -> None:
-        self._models: OrderedDict[ModelRequest, LocalModel] = OrderedDict()
+        self._models: OrderedDict[ModelRequest, HeldModel] = OrderedDict()
         self._touching = threading.Lock()
         self._loading = threading.Lock()
+        self._connecting = threading.Lock()
         self._most_loaded = most_loaded
 
-    def open(self, request: ModelRequest, settings: Settings) -> LocalModel:
+    def open(self, request: ModelRequest, settings: Settings) -> HeldModel:
         """The loaded model; loading it first if need be. Raises `AuditError` where that cannot be done.
 
         A model that is there is given at once, also while another one is being loaded; and nothing is dropped
@@ -57,6 +64,8 @@ class ModelShelf:
         model = self._taken(request)
         if model is not None:
             return model
+        if request.endpoint is not None:
+            return self._connected(request, request.endpoint, settings)
         files = find_files(request, settings)
         with self._loading:
             model = self._taken(request)  # another caller may have loaded it while this one waited
@@ -67,7 +76,7 @@ class ModelShelf:
                     self._models[request] = model
         return model
 
-    def loaded(self) -> dict[ModelRequest, LocalModel]:
+    def loaded(self) -> dict[ModelRequest, HeldModel]:
         """What is in memory now, the least recently used first."""
         with self._touching:
             return dict(self._models)
@@ -83,7 +92,16 @@ class ModelShelf:
             torch.cuda.empty_cache()
         return was_there
 
-    def _taken(self, request: ModelRequest) -> LocalModel | None:
+    def _connected(self, request: ModelRequest, endpoint: EndpointRequest, settings: Settings) -> HeldModel:
+        with self._connecting:
+            model = self._taken(request)
+            if model is None:
+                model = connect(endpoint, settings)
+                with self._touching:
+                    self._models[request] = model
+        return model
+
+    def _taken(self, request: ModelRequest) -> HeldModel | None:
         with self._touching:
             if request in self._models:
                 self._models.move_to_end(request)
@@ -91,8 +109,10 @@ class ModelShelf:
 
     def _make_room(self) -> None:
         with self._touching:
-            while len(self._models) >= self._most_loaded:
-                self._models.popitem(last=False)
+            # A served model takes no memory here.
+            own = [request for request, model in self._models.items() if isinstance(model, LocalModel)]
+            for request in own[: max(0, len(own) - self._most_loaded + 1)]:
+                del self._models[request]
         gc.collect()
 
 
@@ -136,7 +156,7 @@ class ModelFiles:
 
 
 def load_model(request: ModelRequest, settings: Settings) -> LocalModel:
-    """A model of the caller's own, not shared. Raises `AuditError`."""
+    """A model of the caller's own on this machine, not shared. Raises `AuditError`."""
     return load_files(find_files(request, settings), settings)
 
 
@@ -174,7 +194,7 @@ def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
 def load_parts(files: ModelFiles) -> tuple[PreTrainedModel, TextEncoder]:
     """The base model and its tokenizer by themselves, seen to belong together. Raises `AuditError`."""
     name = files.name
-    encoder = _load_encoder(files.folder, name)
+    encoder = load_encoder(files.folder, name)
     model = _load_weights(files)
     n_known = model.get_input_embeddings().weight.shape[0]
     if encoder.vocabulary_size > n_known:
@@ -238,18 +258,6 @@ def _chosen(what: str, wanted: str, available: list[str]) -> str:
     if not matching:
         raise AuditError(f"This machine does not offer the {what} {wanted[:40]!r}.", f"Choose {', '.join(available)}.")
     return matching[0]
-
-
-def _load_encoder(folder: Path, name: str) -> TextEncoder:
-    with explained(f"The tokenizer of {name} could not be loaded"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        backend = getattr(tokenizer, "backend_tokenizer", None)
-        if backend is not None:
-            return TextEncoder(backend)
-    raise AuditError(
-        f"The tokenizer of {name} cannot say which characters a token stands for.",
-        "Use a version of the model that has a tokenizer.json.",
-    )
 
 
 def _load_weights(files: ModelFiles) -> PreTrainedModel:

@@ -24,12 +24,15 @@ TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-3, torch.bfloat16: 8e-3}
 class Projection:
     """`states(ids (b, l))` -> (b, l, d), and `logits(states (m, d), out)` -> (m, V) float32.
 
+    `states_with(ids, cache)` is the same behind tokens whose keys and values are in `cache`, which may take up more.
+
     `out`, a float32 array of m rows or more, may be written into and handed back: allocating the largest array
     there is anew for every slice costs a CPU some percent of the whole. `takes_out` says whether it would be used.
     """
 
     states: Callable[[Tensor], Tensor]
     logits: Callable[[Tensor, Tensor | None], Tensor]
+    states_with: Callable[[Tensor, Any], Tensor]
     is_sliced: bool
     takes_out: bool = False
 
@@ -42,6 +45,7 @@ def find_projection(model: PreTrainedModel) -> Projection:
     whole = Projection(
         states=lambda ids: model(input_ids=ids, use_cache=False).logits,
         logits=lambda logits, out: logits.float(),
+        states_with=lambda ids, cache: model(input_ids=ids, past_key_values=cache, use_cache=True).logits,
         is_sliced=False,
     )
     ids = _probe_ids(model)
@@ -101,13 +105,17 @@ def _splits(model: PreTrainedModel) -> list[Projection]:
         hidden: Tensor = body(input_ids=ids, use_cache=False).last_hidden_state
         return hidden
 
+    def states_with(ids: Tensor, cache: Any) -> Tensor:
+        hidden: Tensor = body(input_ids=ids, past_key_values=cache, use_cache=True).last_hidden_state
+        return hidden
+
     def head_logits(hidden: Tensor, out: Tensor | None) -> Tensor:
         if out is not None and takes_out and weight is not None:
             return torch.mm(hidden, weight.t(), out=out[: len(hidden)])
         return torch.as_tensor(head(hidden)).float()
 
     def after(change: Callable[[Tensor], Tensor]) -> Projection:
-        return Projection(states, lambda hidden, out: change(head_logits(hidden, out)), True, takes_out)
+        return Projection(states, lambda hidden, out: change(head_logits(hidden, out)), states_with, True, takes_out)
 
     splits = [after(lambda logits: logits)]
     cap = getattr(config, "final_logit_softcapping", None) or getattr(config, "logits_soft_cap", None)

@@ -110,8 +110,8 @@ def _spans(text: str) -> list[_Span]:
 
 
 def _matcher(ours: Sequence[_Span], theirs: Sequence[_Span]) -> SequenceMatcher[str]:
-    words = [[word.casefold() for word, _, _ in side] for side in (ours, theirs)]
-    return SequenceMatcher(None, *words, autojunk=False)
+    our_words, their_words = ([word.casefold() for word, _, _ in side] for side in (ours, theirs))
+    return SequenceMatcher(None, our_words, their_words, autojunk=False)
 
 
 def _run(ours: Sequence[_Span], theirs: Sequence[_Span], a: int, b: int, size: int) -> CommonRun:

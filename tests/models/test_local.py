@@ -166,13 +166,13 @@ def test_two_callers_at_once_take_turns_and_get_what_they_would_get_alone(
 def test_logits_exist_for_a_slice_of_positions_only() -> None:
     model = local_model(llama_config(context=512), byte_level_tokenizer(), batch_tokens=2000)
     model._logit_rows = 16
-    logits, rows = model._projection.logits, []
+    logits, rows = model.projection.logits, []
 
     def watched(states: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
         rows.append(len(states))
         return logits(states, out)
 
-    object.__setattr__(model._projection, "logits", watched)
+    object.__setattr__(model.projection, "logits", watched)
     stats = dict(model.token_stats(RAGGED_TEXTS))
     assert max(rows) == 16
     assert sum(rows) == sum(s.n_tokens for s in stats.values())
@@ -255,14 +255,14 @@ def test_token_of_no_probability_is_an_error_and_not_minus_infinity() -> None:
     tokenizer = byte_level_tokenizer()
     model = local_model(llama_config(), tokenizer)
     forbidden = TextEncoder(tokenizer).encode(SENTENCE).token_ids[5]
-    whole = model._projection.logits
+    whole = model.projection.logits
 
     def forbidding(states: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
         logits = whole(states, out)
         logits[:, int(forbidden)] = -torch.inf
         return logits
 
-    object.__setattr__(model._projection, "logits", forbidding)
+    object.__setattr__(model.projection, "logits", forbidding)
     with pytest.raises(AuditError, match="no finite log-probability"):
         list(model.token_stats([SENTENCE]))
 
