@@ -157,7 +157,7 @@ def _listed(titles: list[str]) -> str:
 def _table(done: FinishedBooks, audit: BookAudit) -> None:
     st.subheader("Each book")
     table = book_table(done.read, audit)
-    st.dataframe(table, hide_index=True, height=min(36 * (len(table) + 1) + 4, 640))
+    st.dataframe(table, hide_index=True, height="auto" if len(table) <= 10 else 640)
     judged = audit.judged
     st.caption(
         f"Rates are shares of a book's snippets above the threshold, and the same corrected for the detector's errors, "
@@ -186,18 +186,19 @@ def book_table(read: ReadBooks, audit: BookAudit) -> pd.DataFrame:
         rows.append(
             {
                 "Book": work.title,
-                "Author": work.author,
-                "Year": "" if work.year is None else str(work.year),
-                "Snippets": book.n_snippets,
+                "Verdict": book.verdict.word.value,
                 "Raw rate": "–" if book.rate is None else _percent(book.rate.raw),
                 "Corrected rate": "–" if corrected is None else _percent(corrected),
-                "Mean score": "–" if book.mean is None else signed(book.mean, 3),
                 "p": "–" if book.p is None else f"{book.p:.3g}",
                 "p corrected": "–" if book.p_corrected is None else f"{book.p_corrected:.3g}",
-                "Verdict": book.verdict.word.value,
+                "Mean score": "–" if book.mean is None else signed(book.mean, 3),
+                "Snippets": book.n_snippets,
+                "Author": work.author,
+                "Year": "" if work.year is None else str(work.year),
             }
         )
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table.drop(columns=[name for name in ("Author", "Year") if not table[name].any()])
 
 
 def _order(book: BookResult) -> tuple[float, float]:
