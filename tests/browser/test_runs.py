@@ -63,7 +63,7 @@ def test_a_run_from_its_start_to_its_deletion(
 ) -> None:
     worker = place.worker()
     place.wait_for_worker()
-    run = place.client.start("calibration", "The long one", place.bring(documents(400)), "Anna")
+    run = place.client.start("calibration", "The long one", place.bring(documents(300)), "Anna")
     environment = {name: value for name, value in place.environment().items() if name.startswith("AUDIT_")}
     page = new_page(f"{serve(**environment).url}/runs?run={run.id}")
     heading = page.get_by_role("heading", name="The long one")
