@@ -361,7 +361,7 @@ def test_markup_in_names_stays_text(add: Callable[..., Run]) -> None:
 def test_run_of_a_kind_that_this_version_does_not_know(add: Callable[..., Run]) -> None:
     run = add("tomorrow", RunState.DONE, kind="books of **tomorrow**")
     page = opened(run.id)
-    assert "does not know runs of this kind" in said(page)
+    assert "no page for runs of this kind" in said(page)
     found = disabled(page)
     assert (found["Open"], found["Duplicate"]) == (True, True)
     assert (found["Rename"], found["Delete"]) == (False, False)
