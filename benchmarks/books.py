@@ -81,7 +81,7 @@ def main() -> None:
     timed("numbers read again", lambda: numbers_from_parquet(kept))
     print(f"| **everything after scoring** (allowed: {SECONDS_ALLOWED:.0f}) | **{first + second + third:.1f}** |")
     for what, changed in (("k", {"k": 40.0}), ("threshold rule", {"rule": 0.05}), ("score", {"score": "loss"})):
-        settings = replace(SETTINGS, **changed)  # type: ignore[arg-type]
+        settings = replace(SETTINGS, **changed)
         timed(
             f"another {what} (allowed: {SECONDS_FOR_A_CHANGE:.0f})",
             lambda s=settings: judged_with(read, found, s),  # type: ignore[misc]

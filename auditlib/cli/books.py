@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from hashlib import sha256 as digest
 from pathlib import Path
 from typing import Annotated

@@ -60,7 +60,7 @@ def rates_by_book(
 ) -> go.Figure:
     """Raw and corrected rate of each book with their intervals, in the order given."""
     figure = go.Figure()
-    rows = np.arange(len(titles))
+    rows = range(len(titles))
     for name, values, colour, symbol, shift in (
         ("corrected rate", corrected, AUDITED, "circle", -0.14),
         ("raw rate", raw, NEUTRAL, "diamond-open", 0.14),
@@ -85,7 +85,7 @@ def rates_by_book(
             hovertemplate="%{customdata[0]}: %{x:.0f}% (%{customdata[1]:.0f}% to %{customdata[2]:.0f}%)<extra></extra>",
         )
     figure.update_yaxes(
-        tickvals=rows, ticktext=[escape(_short(title)) for title in titles], range=[len(titles) - 0.5, -0.5]
+        tickvals=list(rows), ticktext=[escape(_short(title)) for title in titles], range=[len(titles) - 0.5, -0.5]
     )
     figure.update_xaxes(range=[-3, 103])
     return framed(figure, "rate with its 95% interval (%)", "", height=120 + ROW * len(titles))
@@ -238,7 +238,8 @@ def _opens(shown: Sequence[Variant], column: int) -> bool:
 
 def _log10(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Nats as powers of ten, not below 10^-12: what is less likely than that is all the same."""
-    return np.maximum(np.asarray(log_p, dtype=np.float64) / np.log(10), LOWEST_LOG10_P)
+    powers: NDArray[np.float64] = np.maximum(np.asarray(log_p, dtype=np.float64) / np.log(10), LOWEST_LOG10_P)
+    return powers
 
 
 def _short(title: str, most: int = 34) -> str:
