@@ -53,9 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for begin in range(0, 130, 7)
     ]
     request = ModelRequest(str(made / "model"), dtype="float32")
-    plant(
-        request, lessons, made / "adapter", Settings(home=made), PlantSettings(rank=16, alpha=32, learning_rate=1e-2)
-    )
+    plant(request, lessons, made / "adapter", Settings(home=made), PlantSettings(rank=16, alpha=32, learning_rate=1e-2))
     return made
 
 
