@@ -39,7 +39,7 @@ def rates_by_book(audit: BookAudit, placed: PlacedWorks) -> go.Figure:
     _add_rates(figure, titles, [rate for _, rate in rated], "corrected", MEMBERS, "circle")
     figure.update_yaxes(autorange="reversed", type="category")
     figure.update_xaxes(range=[-2, 102])
-    return framed(figure, "share of the book's snippets (%), with its 95% interval", "", 120 + 34 * max(1, len(rated)))
+    return framed(figure, "snippets above the threshold (%)", "", 120 + 34 * max(1, len(rated)))
 
 
 def rates_histogram(audit: BookAudit) -> go.Figure:
@@ -90,7 +90,7 @@ def means_by_shelf(means: dict[Shelf, NDArray[np.float64]], titles: dict[Shelf, 
     figure.update_yaxes(
         tickvals=list(range(len(Shelf))), ticktext=[shelf.value for shelf in Shelf], range=[len(Shelf) - 0.4, -0.6]
     )
-    return framed(figure, f"mean score of a work ({escape(unit)}): higher = more like the training data", "")
+    return framed(figure, f"mean score of a work ({escape(unit)})", "")
 
 
 def sensitivity_figure(variants: Sequence[Variant]) -> go.Figure:
@@ -162,16 +162,47 @@ def extraction_figure(found: ExtractionMap) -> go.Figure:
         marker={"color": AUDITED, "size": 5},
         hovertemplate="word %{x:,.0f}: 10^%{y:.1f}<extra></extra>",
     )
-    for p in (0.001, 0.01, 0.5):
-        figure.add_hline(
-            y=float(np.log10(p)),
-            line={"color": NEUTRAL, "width": 1, "dash": "dot"},
-            annotation_text=f"{p:g}",
-            annotation_position="top right",
-        )
+    # Where somebody who samples a thousand times would come upon the passage.
+    figure.add_hrect(y0=-3, y1=0, line_width=0, fillcolor=MEMBERS, opacity=0.15)
+    figure.add_annotation(
+        x=0,
+        xref="paper",
+        xanchor="left",
+        y=0.5,
+        yanchor="bottom",
+        showarrow=False,
+        text="p ≥ 0.001",
+        font_color=MEMBERS,
+    )
     lowest = float(found.log_p.min() / np.log(10)) if len(found.log_p) else -10.0
-    figure.update_yaxes(range=[max(-120.0, lowest) - 2, 4])
+    figure.update_yaxes(range=[max(-120.0, lowest) - 2, 8])
     return framed(figure, "where in the work (words)", "log10 of the passage's probability")
+
+
+def extraction_histogram(book: NDArray[np.float64], others: NDArray[np.float64], title: str) -> go.Figure:
+    """Passages' log-probabilities (nats) in this book and on the known non-member shelf, as shares of each."""
+    both = np.concatenate([book, others]) / np.log(10)
+    edges = np.linspace(float(both.min()), max(0.0, float(both.max())), 26)
+    middles, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
+    figure = go.Figure()
+    for values, name, colour, pattern, side in (
+        (book, _short(title), AUDITED, "", -1),
+        (others, Shelf.NON_MEMBERS.value, NON_MEMBERS, "/", 1),
+    ):
+        if not len(values):
+            continue
+        counts, _ = np.histogram(values / np.log(10), edges)
+        there = counts > 0
+        figure.add_bar(
+            x=(middles + side * width * 0.22)[there],
+            y=(100 * counts / len(values))[there],
+            width=width * 0.42,
+            name=f"{escape(name)} ({len(values):,} windows)",
+            marker={"color": colour, "pattern": {"shape": pattern}},
+            hovertemplate="10^%{x:.0f}: %{y:.1f}%<extra></extra>",
+        )
+    figure.update_layout(barmode="overlay")
+    return framed(figure, "log10 of the passage's probability", "share of windows (%)")
 
 
 def extraction_shares(extractions: Extractions, work: int, title: str) -> go.Figure:
@@ -229,7 +260,7 @@ def _along(part: NDArray[np.int64], word: NDArray[np.float64]) -> NDArray[np.flo
 
 def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """A little up and down, always the same, so that marks of one row do not hide each other."""
-    return 0.22 * np.sin(np.arange(len(values)) * 2.4)
+    return np.asarray(0.22 * np.sin(np.arange(len(values)) * 2.4), dtype=np.float64)
 
 
 def _short(title: str) -> str:
