@@ -53,9 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for begin in range(0, 130, 7)
     ]
     request = ModelRequest(str(made / "model"), dtype="float32")
-    plant(
-        request, lessons, made / "adapter", Settings(home=made), PlantSettings(rank=16, alpha=32, learning_rate=1e-2)
-    )
+    plant(request, lessons, made / "adapter", Settings(home=made), PlantSettings(rank=16, alpha=32, learning_rate=1e-2))
     return made
 
 
@@ -173,7 +171,7 @@ def test_a_saved_calibration_takes_the_place_of_the_shelf(folder: Path, found: d
         (["--table", "books.txt"], "table of an unknown kind"),
         (["--report", "nowhere/report"], "no folder to write"),
         (["--csv", "nowhere.csv"], "cannot be read"),
-        (["--words", "5000"], "can be read"),
+        (["--words", "5000"], "No audited book has 5,000 words"),
         (["--calibration", "members.jsonl"], "takes the place of --members"),
     ],
 )
