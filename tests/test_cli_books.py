@@ -171,7 +171,7 @@ def test_a_saved_calibration_takes_the_place_of_the_shelf(folder: Path, found: d
         (["--table", "books.txt"], "table of an unknown kind"),
         (["--report", "nowhere/report"], "no folder to write"),
         (["--csv", "nowhere.csv"], "cannot be read"),
-        (["--words", "5000"], "can be read"),
+        (["--words", "5000"], "No audited book has 5,000 words"),
         (["--calibration", "members.jsonl"], "takes the place of --members"),
     ],
 )
