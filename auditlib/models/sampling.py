@@ -56,6 +56,11 @@ class Sampling:
 class GeneratingModel(TargetModel, Protocol):
     """A model that can continue texts: its capabilities have GENERATE."""
 
+    @property
+    def window_tokens(self) -> int:
+        """Tokens that a prompt and its continuation may have together."""
+        ...
+
     def generate(
         self,
         prompts: Sequence[str],

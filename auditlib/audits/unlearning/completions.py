@@ -111,8 +111,6 @@ class CompletionTest:
     completions: tuple[Completion, ...]
     comparisons: tuple[Comparison, ...]
     panel: JudgePanel
-    seconds: float = 0.0
-    tokens_per_second: float = 0.0
     notes: tuple[str, ...] = ()
     missing: str = ""
 
