@@ -86,19 +86,12 @@ def _summary(facts: UnlearningFacts) -> tuple[Block, ...]:
             f"forget, which {shortened(result.original.name)} knew?"
         ),
         VerdictBlock(verdict.word.value, forgotten_sentence(verdict.word), verdict.reasons, None, verdict.limits),
-        *(
-            [Paragraph("Over-forgetting was found:"), Bullets(verdict.over_forgetting)]
-            if verdict.over_forgetting
-            else []
-        ),
+        *too_much,
         Parameters(
             (
                 ("Original model", shortened(result.original.name)),
                 ("Unlearned model", shortened(result.unlearned.name)),
-                (
-                    "Model that never saw the works",
-                    shortened(result.reference.name) if result.reference else "none given",
-                ),
+                ("Model that never saw the works", never),
                 *(
                     (
                         ROLE_WORDS[count.role],
