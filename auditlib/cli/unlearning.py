@@ -91,15 +91,9 @@ def unlearning_command(
             judge = None
             if judge_url is not None:
                 judge = JudgeRequest(judge_url, judge_model, price=judge_price, most_tokens=judge_most_tokens)
-            common = {
-                "judge": judge,
-                "embedding": "" if embedding == "none" else embedding,
-                "complete": not no_completions,
-                "seed": seed,
-            }
             files = {} if asked is None else questions_file(asked)
             if demo:
-                parameters = demo_parameters(wanted, **common)
+                parameters = demo_parameters(wanted)
             else:
                 works = {
                     role: _read(paths or [], clean)
@@ -112,9 +106,15 @@ def unlearning_command(
                     texts="brought",
                     documents=tuple(one for role, own in works.items() for one in roles_of(own, role)),
                     settings=wanted,
-                    **common,
                 )
                 files = brought_file([document for own in works.values() for document in own]) | files
+            parameters = replace(
+                parameters,
+                judge=judge,
+                embedding="" if embedding == "none" else embedding,
+                complete=not no_completions,
+                seed=seed,
+            )
             run = client.start("unlearning", name, parameters, files=files)
         run = _executed(store, chosen, client, run)
         if run.state is not RunState.DONE:

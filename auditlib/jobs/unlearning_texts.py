@@ -64,11 +64,9 @@ class UnlearningParameters:
         return replace(self.settings, seed=self.seed)
 
 
-def demo_parameters(settings: UnlearningSettings = DEMO_SETTINGS, **changes: Any) -> UnlearningParameters:
+def demo_parameters(settings: UnlearningSettings = DEMO_SETTINGS) -> UnlearningParameters:
     """The planted model before and after it was made to forget one of its two books; the plain one for reference."""
-    return UnlearningParameters(
-        planted_request(), unlearned_request(), ModelRequest(), texts="demo", settings=settings, **changes
-    )
+    return UnlearningParameters(planted_request(), unlearned_request(), ModelRequest(), texts="demo", settings=settings)
 
 
 def roles_of(documents: Sequence[Document] | Sequence[StoredDocument], role: Role) -> tuple[RoleDocument, ...]:
