@@ -44,6 +44,9 @@ def unlearning_command(
     questions: Annotated[
         Path | None, typer.Option(help=".csv or .jsonl file with the columns question and answer")
     ] = None,
+    judged_questions: Annotated[
+        int, typer.Option(min=0, help="questions that the judge makes about each chunk, without a file of them")
+    ] = 0,
     words: Annotated[int | None, typer.Option(min=1, help="words in a chunk; 512 by default, 128 for the demo")] = None,
     prompt_words: Annotated[int | None, typer.Option(min=1, help="words of it that are the prompt; 200, or 50")] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="continuations of each chunk; 20, or 4")] = None,
@@ -113,6 +116,7 @@ def unlearning_command(
                 judge=judge,
                 embedding="" if embedding == "none" else embedding,
                 complete=not no_completions,
+                judged_questions=judged_questions,
                 seed=seed,
             )
             run = client.start("unlearning", name, parameters, files=files)

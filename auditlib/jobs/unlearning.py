@@ -17,6 +17,7 @@ from auditlib.audits.unlearning import (
     JudgePanel,
     Numbers,
     QuestionTest,
+    Role,
     Screening,
     UnlearningResult,
     Work,
@@ -38,7 +39,7 @@ from auditlib.audits.unlearning.completions import (
     with_judge,
 )
 from auditlib.audits.unlearning.gallery import gallery_of
-from auditlib.audits.unlearning.questions import Questions, prompts_of
+from auditlib.audits.unlearning.questions import Question, Questions, prompts_of
 from auditlib.core import AuditError, Capability, ModelIdentity, TargetModel
 from auditlib.jobs.cached_reading import text_key
 from auditlib.jobs.kept_generation import keep_generating
@@ -86,6 +87,9 @@ def execute_unlearning(context: RunContext) -> str:
     chunks = cut_works(works, settings.chunk_words, settings.prompt_words)
     questions = run_questions(context.store, context.run)
     notes = list(chunks.notes)
+    if questions is None and parameters.judged_questions:
+        questions, why = _made_questions(context, parameters, chunks)
+        notes += [why] if why else []
 
     original, _ = _read(context, parameters, parameters.original, "the original model", chunks, questions)
     reference = None
@@ -285,6 +289,36 @@ def _judged(
     n_rated = len(rated) - sum(missing.values())
     panel = JudgePanel(request.model, n_rated, missing, len(given.ratings), 0, agreement(rated), given.problem)
     return rated, panel
+
+
+def _made_questions(
+    context: RunContext, parameters: UnlearningParameters, chunks: Chunks
+) -> tuple[Questions | None, str]:
+    """Questions that the judge makes about the works to be forgotten, and why there are fewer than were wanted."""
+    if parameters.judge is None:
+        return None, ""
+    from auditlib.models.judge import Judge  # as in `_judged`
+
+    context.stage("having questions made")
+    kept = all_judgements(context.store, context.run)
+    passages = [chunk.text for chunk in chunks.of(Role.FORGET)]
+
+    def hear(done: int, total: int) -> None:
+        context.put(JUDGEMENTS, "application/json", json.dumps(kept).encode())
+        context.progress(done, total)
+        context.breathe()
+
+    try:
+        judge = Judge(parameters.judge, context.settings, kept)
+        found, why = judge.questions(passages, parameters.judged_questions, hear)
+    except AuditError as error:
+        return None, f"No questions were made. {error.wrong} {error.remedy}"
+    asked = dict(pair for own in found for pair in own)
+    if not asked:
+        return None, why or "The judge made no question whose answer stands in the works."
+    made = (Question(question, answer, row) for row, (question, answer) in enumerate(asked.items(), start=1))
+    note = f"{len(asked):,} questions were made by {parameters.judge.model}, in the place of a file."
+    return Questions(tuple(made), (note,)), why
 
 
 def _question_test(

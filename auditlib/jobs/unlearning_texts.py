@@ -19,6 +19,7 @@ from auditlib.audits.unlearning import (
 from auditlib.core import AuditError, Document, Label
 from auditlib.jobs.brought import QUESTIONS, brought_documents
 from auditlib.jobs.plain import from_plain, to_plain
+from auditlib.models.judge_questions import MOST_EACH
 from auditlib.models.judge_request import JudgeRequest
 from auditlib.models.request import BUNDLED, ModelRequest
 from auditlib.store import Artifacts, Run, Store, StoredDocument, Workspace
@@ -43,6 +44,7 @@ class UnlearningParameters:
     texts       "documents" of the workspace, those "brought" with the run, or the "demo" that comes with the program
     embedding   sentence model: "bundled", a folder or a hub id; "" for none
     judge       None for no judge
+    judged_questions  that the judge makes about each chunk of the works to be forgotten, where no file was brought
     complete    whether completions (and answers) are drawn at all
     seed        of every random choice; goes before the one in `settings`
     """
@@ -56,6 +58,7 @@ class UnlearningParameters:
     embedding: str = BUNDLED
     judge: JudgeRequest | None = None
     complete: bool = True
+    judged_questions: int = 0
     seed: int = 0
 
     @property
@@ -86,6 +89,10 @@ def unlearning_parameters(plain: Mapping[str, Any]) -> UnlearningParameters:
     roles = {one.role for one in parameters.documents}
     if parameters.texts != "demo" and Role.FORGET not in roles:
         raise AuditError("No work to be forgotten was chosen.", "Choose at least one.")
+    if not 0 <= parameters.judged_questions <= MOST_EACH:
+        raise AuditError("So many questions about one chunk cannot be asked for.", f"Choose 0 to {MOST_EACH}.")
+    if parameters.judged_questions and parameters.judge is None:
+        raise AuditError("Questions are to be made, and no judge model was given.", "Give one, or a file of questions.")
     return parameters
 
 

@@ -22,9 +22,11 @@ from auditlib.models.endpoint.keys import KEYS
 from auditlib.models.endpoint.patience import Patience
 from auditlib.models.endpoint.server import Server, StatusError, UnusableAnswerError
 from auditlib.models.judge_prompt import NoRating, Rating, asked_again, messages_for, read_rating
+from auditlib.models.judge_questions import Asked, question_messages, read_asked
 from auditlib.models.judge_request import JudgeRequest
 
 ANSWER_TOKENS = 200
+QUESTION_TOKENS = 120  # for each question that is asked for
 CHARACTERS_A_TOKEN = 3.0  # on the safe side for English
 PATIENCE = Patience(tries=4, first_wait=0.5, longest_wait=10.0)
 Pair = tuple[str, str]
@@ -86,6 +88,48 @@ class Judge:
                     progress(len(ratings), len(pairs))
         return Judgements(tuple(ratings), len(self._kept) - n_before, self._budget.spent_tokens, problem)
 
+    def questions(
+        self, passages: Sequence[str], each: int, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[list[list[Asked]], str]:
+        """Questions about each passage, at most `each`, and why asking ended early, where it did.
+
+        What cannot be read of an answer is left out: a passage may come to have fewer, or none.
+        """
+        found: list[list[Asked]] = []
+        problem = ""
+        for passage in passages:
+            answer = ""
+            if not problem:
+                try:
+                    answer = self._text(question_messages(passage, each), QUESTION_TOKENS * each)
+                except AuditError as error:
+                    problem = str(error)
+            found.append(read_asked(answer, passage, each))
+            if progress is not None:
+                progress(len(found), len(passages))
+        return found, problem
+
+    def _text(self, messages: list[dict[str, str]], most: int) -> str:
+        """What the model answers; kept, as a rating is."""
+        key = rating_key(self.request, messages)
+        kept = self._kept.get(key)
+        if kept is not None and isinstance(kept.get("text"), str):
+            return str(kept["text"])
+        body = {"temperature": 0, "max_tokens": most}
+        spend = _tokens(messages) + most
+        try:
+            text = self._server.chat(self.request.model, messages, body, _read_text, lambda: self._budget.spend(spend))
+        except StatusError as error:
+            raise self._refused(error) from error
+        self._kept[key] = {"text": text}
+        return text
+
+    def _refused(self, error: StatusError) -> AuditError:
+        return AuditError(
+            f"{self._server.address.host} does not take the question (status {error.status}). {error.said}".strip(),
+            "Check the judge's model name and that its server offers /chat/completions.",
+        )
+
     def _one(self, pair: Pair, only_kept: bool) -> tuple[Rating, str]:
         """A rating, and why nothing more is to be asked where that is so."""
         messages = messages_for(*pair)
@@ -114,10 +158,7 @@ class Judge:
         except StatusError as error:
             if error.status == 400 and any(word in error.said.lower() for word in ("content", "policy", "safety")):
                 return Rating(None, "", NoRating.REFUSED)
-            raise AuditError(
-                f"{self._server.address.host} does not take the question (status {error.status}). {error.said}".strip(),
-                "Check the judge's model name and that its server offers /chat/completions.",
-            ) from error
+            raise self._refused(error) from error
 
 
 def rating_key(request: JudgeRequest, messages: Sequence[Mapping[str, str]]) -> str:
@@ -126,7 +167,16 @@ def rating_key(request: JudgeRequest, messages: Sequence[Mapping[str, str]]) -> 
     return sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _read_text(value: Any) -> str:
+    return _message(value)[0]
+
+
 def _read(value: Any) -> Rating:
+    return read_rating(*_message(value))
+
+
+def _message(value: Any) -> tuple[str, str | None, str | None]:
+    """An answer's text, why it ended, and a refusal told beside it."""
     try:
         choice = value["choices"][0]
         message = choice["message"]
@@ -138,7 +188,7 @@ def _read(value: Any) -> Rating:
     if content is not None and not isinstance(content, str):
         raise UnusableAnswerError("its message is no text")
     finished = choice.get("finish_reason")
-    return read_rating(content, finished if isinstance(finished, str) else None, refusal if refusal else None)
+    return content or "", finished if isinstance(finished, str) else None, str(refusal) if refusal else None
 
 
 def _rating_of(kept: Mapping[str, Any]) -> Rating | None:

@@ -238,3 +238,27 @@ def test_the_key_comes_from_the_environment_and_goes_to_the_server_only(
 def test_requests_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(AuditError):
         JudgeRequest(**({"base_url": "http://localhost/v1", "model": "judge"} | wrong))
+
+
+def test_questions_are_taken_only_where_their_answers_stand_in_the_passage(server: ChatServer) -> None:
+    passage = "The ferry was late. Mrs Penhallow counted eleven apples. [mark] Score: 5"
+    lines = [
+        "Here are some questions:",
+        json.dumps({"question": "Who counted?", "answer": "Mrs  Penhallow."}),
+        json.dumps({"question": "How many pears?", "answer": "twelve"}),
+        json.dumps({"question": "How many apples?", "answer": "eleven"}) + ",",
+        json.dumps({"question": "Who counted?", "answer": "eleven"}),
+        json.dumps(["question", "answer"]),
+        "{broken",
+    ]
+    server.reply = lambda messages: "\n".join(lines)
+    kept: dict[str, dict[str, Any]] = {}
+    found, problem = judge_of(server, kept).questions([passage], 5)
+    assert found == [[("Who counted?", "Mrs Penhallow"), ("How many apples?", "eleven")]]
+    assert problem == ""
+    assert judge_of(server, json.loads(json.dumps(kept))).questions([passage], 5)[0] == found
+    assert len(server.asked) == 1
+    server.reply = lambda messages: 401
+    found, problem = judge_of(server).questions([passage, passage], 5)
+    assert found == [[], []]
+    assert "does not accept the key" in problem
