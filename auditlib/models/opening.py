@@ -218,6 +218,12 @@ def expanded(path: str) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def model_folder(request: ModelRequest, settings: Settings) -> tuple[Path, str]:
+    """The folder of a request's files, brought here but not checked, and a name for people. Raises `AuditError`."""
+    folder, _, _, name = _resolved(request, settings.home_folder)
+    return folder, name
+
+
 def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str | None, str]:
     """Folder, weights' hash where it is known already, hub revision, and a name for people."""
     source = request.source.strip()
