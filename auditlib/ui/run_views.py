@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auditlib.store import Run
+from auditlib.ui.run_view_books import books_changes, books_words, compare_books
 from auditlib.ui.run_view_calibration import calibration_changes, calibration_words, compare_calibrations
 
 HASHES = ("weights_sha256", "config_sha256", "tokenizer_sha256", "adapter")
@@ -33,6 +34,7 @@ class RunView:
 
 
 VIEWS: dict[str, RunView] = {
+    "books": RunView("pages/books.py", books_words, books_changes, compare_books),
     "calibration": RunView("pages/calibrate.py", calibration_words, calibration_changes, compare_calibrations),
 }
 
