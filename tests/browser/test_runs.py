@@ -1,4 +1,4 @@
-"""A run as a person lives with it: watched, left, come back to, cancelled, resumed, renamed, copied, compared, deleted."""
+"""A run as a person has it: watched, left, come back to, cancelled, resumed, renamed, copied, compared, deleted."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ def until(holds: Callable[[], bool], seconds: float = 300) -> None:
         time.sleep(0.2)
 
 
-def button(page: Page | Locator, name: str) -> Locator:
-    return page.get_by_role("button", name=name, exact=True)
+def button(within: Page | Locator, name: str) -> Locator:
+    """A button of the page itself; those that open a list of choices may have the same name."""
+    ours = within.locator("[data-testid=stBaseButton-primary], [data-testid=stBaseButton-secondary]")
+    return ours.and_(within.get_by_role("button", name=name, exact=True))
 
 
 def test_a_run_from_its_start_to_its_deletion(
@@ -61,7 +63,7 @@ def test_a_run_from_its_start_to_its_deletion(
 ) -> None:
     worker = place.worker()
     place.wait_for_worker()
-    run = place.client.start("calibration", "The long one", place.bring(documents(400)), "Anna")
+    run = place.client.start("calibration", "The long one", place.bring(documents(300)), "Anna")
     environment = {name: value for name, value in place.environment().items() if name.startswith("AUDIT_")}
     page = new_page(f"{serve(**environment).url}/runs?run={run.id}")
     heading = page.get_by_role("heading", name="The long one")
@@ -132,6 +134,7 @@ def test_a_run_from_its_start_to_its_deletion(
     def held() -> list[ModelRequest]:
         return [model.request for model in place.client.worker_state().models]
 
+    expect(page.get_by_text(f"process {worker.pid} · no run is at work", exact=False)).to_be_visible()
     assert place.model in held()
     while place.model in held():
         settle(page)
