@@ -338,3 +338,23 @@ def test_two_servers_are_never_taken_for_one(local: LocalModel, folder: str) -> 
     assert first.digest != second.digest
     assert first.weights_sha256.startswith("unknown")
     assert first.name == NAME
+
+
+@pytest.mark.parametrize("vllm", [True, False], ids=["vllm", "openai"])
+def test_prefix_before_every_text_gives_what_it_gives_here(local: LocalModel, folder: str, vllm: bool) -> None:
+    prefix = made_up(900)
+    with served(local, vllm=vllm) as server:
+        model = connected(server, tokenizer=folder)
+        after = model.after(prefix)
+        assert after.windowing != model.windowing
+        assert_same(dict(after.token_stats(TEXTS)), dict(local.after(prefix).token_stats(TEXTS)))
+        assert_same(dict(model.token_stats(TEXTS)), dict(local.token_stats(TEXTS)))  # which has no prefix still
+        np.testing.assert_array_equal(model.token_ids(TEXTS[0]), local.token_ids(TEXTS[0]))
+
+
+def test_prefix_and_word_counts_need_a_tokenizer(local: LocalModel) -> None:
+    with served(local, vllm=False) as server:
+        model = connected(server)
+        for work in (lambda: model.after(made_up(900)), lambda: model.token_ids(TEXTS[0])):
+            with pytest.raises(AuditError, match="folder of the model's tokenizer"):
+                work()
