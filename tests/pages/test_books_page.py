@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from auditlib.core import Document, Label, settings
 from auditlib.jobs import JobClient
 from auditlib.models.request import ModelRequest
-from auditlib.store import FINISHED, Run, RunState, Store, Workspace
+from auditlib.store import FINISHED, Run, Runs, RunState, Store, Workspace
 from tests.conftest import link_models, start_worker
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
@@ -179,3 +180,11 @@ def test_run_that_was_deleted_says_so(page: AppTest) -> None:
     page.run()
     assert not page.exception
     assert "no longer there" in page.error[0].value
+
+
+def test_run_of_another_kind_is_said(page: AppTest, shelf_home: Path) -> None:
+    other = Runs(Store(shelf_home)).add("calibration", "another", {}, 0, "", datetime.now(UTC))
+    page.query_params["run"] = other.id
+    page.run()
+    assert not page.exception
+    assert "of another kind" in said(page)
