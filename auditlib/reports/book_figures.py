@@ -129,8 +129,8 @@ def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float
     """How likely the model would go on word for word, along each book by its title, all on one scale.
 
     `known` are log-probabilities of the known non-members' windows: their highest hundredth is drawn as a line. The
-    scale is of powers of ten, so that a text that was half learnt stands out from new ones long before any passage could
-    be had.
+    scale is of powers of ten, so that a text that was half learnt stands out from new ones long before any passage
+    could be had.
     """
     figure = go.Figure()
     for place, (title, own) in enumerate(maps.items()):
