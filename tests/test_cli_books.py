@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""`books`: planted books are found, what is printed is what was computed, mistakes are told before a model loads."""
-=======
 """`books`: planted books are found, what is printed was computed, and what is wrong is said before a model loads."""
->>>>>>> books
 
 from __future__ import annotations
 

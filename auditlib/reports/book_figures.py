@@ -23,12 +23,8 @@ SYMBOLS = {Word.SUPPORTED: "circle", Word.NOT_SUPPORTED: "x-thin-open", Word.INC
 WORD_COLOURS = {Word.SUPPORTED: MEMBERS, Word.NOT_SUPPORTED: NON_MEMBERS, Word.INCONCLUSIVE: NEUTRAL}
 ROW = 26  # pixels of a book in a chart of books
 RATE_BINS = 20
-<<<<<<< HEAD
 LOWEST_LOG10_P = -150.0  # what is less likely than that is all the same
 SHELVES = {Shelf.MEMBERS: MEMBERS, Shelf.NON_MEMBERS: NON_MEMBERS, Shelf.AUDITED: AUDITED}
-=======
-LOWEST_LOG10_P = -150.0
->>>>>>> books
 THRESHOLD_LINES = (0.001, 0.01, 0.5)
 
 
@@ -186,10 +182,18 @@ def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float
             annotation_text="known non-members: 99 of 100 below",
             annotation_position="bottom right",
         )
-<<<<<<< HEAD
-    lowest = min((float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)), default=-10.0)
-    figure.update_yaxes(range=[lowest - 3, max(1.0, -lowest / 20)])
-    return framed(figure, "word of the book", "log10 of the chance of the next 50 tokens", height=HEIGHT + 40)
+    shown = [float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)]
+    if known is not None and len(known):
+        shown.append(float(np.quantile(_log10(known), 0.99)) - 3)
+    lowest = min(shown, default=-3.0)
+    step = next(step for step in (1, 2, 3, 5, 10, 20, 30) if lowest >= -6 * step or step == 30)
+    ticks = list(range(0, int(lowest) - step, -step))
+    figure.update_yaxes(
+        range=[min(lowest, -3.0) * 1.05, 0.03 * max(3.0, -lowest)],
+        tickvals=ticks,
+        ticktext=["1" if tick == 0 else f"10<sup>−{-tick}</sup>" for tick in ticks],
+    )
+    return framed(figure, "word of the book", "chance of the next 50 tokens", height=HEIGHT + 40)
 
 
 def extraction_histogram(book: NDArray[np.float64], others: NDArray[np.float64], title: str) -> go.Figure:
@@ -216,17 +220,6 @@ def extraction_histogram(book: NDArray[np.float64], others: NDArray[np.float64],
         )
     figure.update_layout(barmode="overlay")
     return framed(figure, "log10 of the passage's probability", "share of windows (%)")
-=======
-    lowest = min((float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)), default=-3.0)
-    step = next(step for step in (1, 2, 3, 5, 10, 20, 30) if lowest >= -6 * step or step == 30)
-    ticks = list(range(0, int(lowest) - step, -step))
-    figure.update_yaxes(
-        range=[min(lowest, -3.0) * 1.05, 0.03 * max(3.0, -lowest)],
-        tickvals=ticks,
-        ticktext=["1" if tick == 0 else f"10<sup>−{-tick}</sup>" for tick in ticks],
-    )
-    return framed(figure, "word of the book", "chance of the next 50 tokens", height=HEIGHT + 40)
->>>>>>> books
 
 
 def profile_figure(along: Profile, score_name: str, threshold: float | None = None) -> go.Figure:
