@@ -66,6 +66,21 @@ which no computation can check. Where the non-members are pieces of a few works,
 witnesses than there are for a text of any other work, and the page says so.
 """
 )
+st.subheader("Books: which ones a model was trained on")
+st.markdown(
+    """
+Snippets of one book are not independent of each other, so a book is one witness and not a hundred. What is compared is
+the mean score of its snippets.
+
+- **p** is the share of known non-member *works* whose mean is at least as high, the book itself counted in: with 40 of
+  them it cannot be below 1/41. Over a shelf of books it is corrected by Benjamini-Hochberg (or Benjamini-Yekutieli).
+- **The raw rate** is the share of a book's snippets above the threshold. A detector that errs makes it wrong: of a book
+  that was never read some snippets are above it all the same. **The corrected rate** takes the errors out that the
+  detector made on the known works, and its interval counts how uncertain these are.
+- **Word for word**: how likely the model would write 50 tokens of the book by itself after the 50 before them, from the
+  same reading as everything else.
+"""
+)
 st.subheader("The demo")
 st.markdown(
     """

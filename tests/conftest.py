@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -44,6 +44,16 @@ def worker(session_home: Path) -> Iterator[Path]:
     yield session_home
     process.kill()
     process.wait(30)
+
+
+@pytest.fixture
+def worker_on() -> Iterator[Callable[[Path], None]]:
+    """Starts a worker on a data folder of the test's own; it ends with the test."""
+    started: list[subprocess.Popen[bytes]] = []
+    yield lambda home: started.append(start_worker(home))
+    for process in started:
+        process.kill()
+        process.wait(30)
 
 
 def start_worker(home: Path) -> subprocess.Popen[bytes]:

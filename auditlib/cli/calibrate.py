@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -14,16 +13,17 @@ from rich.markup import escape
 
 from auditlib.audits.calibration import K_SCORES, KSweep, calibrate, checked_alpha, checked_rule, examine_words, k_sweep
 from auditlib.audits.saved_calibration import keep, to_json
-from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, score_table, told_apart
+from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, told_apart
+from auditlib.cli.calibration_files import TABLES, write_package, write_table, write_text
 from auditlib.cli.calibration_result import Shown, as_json, print_result
 from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_all, said, stop
 from auditlib.core import AuditError, Document, Label, TargetModel
-from auditlib.documents.snippets import SNIPPETS, WORDS, Cut, sample, tile, truncate, whole
+from auditlib.documents.cutting import Cutting
+from auditlib.documents.snippets import SNIPPETS, WORDS
 from auditlib.evidence.thresholds import Rule
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.reports.calibration_facts import Preparation
 from auditlib.scoring import DEFAULT_K, SCORES, checked_k
-
-TABLES = {".csv": "to_csv", ".parquet": "to_parquet"}
 
 
 class CutName(StrEnum):
@@ -67,6 +67,10 @@ def calibrate_command(
     save: Annotated[Path | None, typer.Option(help="keep the score's calibration in this file, for `place`")] = None,
     name: Annotated[str | None, typer.Option(help="of the saved calibration; the file's own by default")] = None,
     table: Annotated[Path | None, typer.Option(help="write every text's scores to this .csv or .parquet file")] = None,
+    package: Annotated[
+        Path | None, typer.Option(help="write report and numbers as an evidence package to this .zip file")
+    ] = None,
+    with_texts: Annotated[bool, typer.Option("--with-texts", help="put the texts themselves into it")] = False,
     json_wanted: Annotated[bool, typer.Option("--json", help="print JSON instead")] = False,
 ) -> None:
     """Find out how well scores tell known members from known non-members, and whether that has to do with the model."""
@@ -76,14 +80,9 @@ def calibrate_command(
         chosen_rule = _rule(rule)
         if score not in SCORES:
             raise AuditError(f"There is no score {score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
-        _check_targets(save, name, table)
-        cutting: dict[CutName, Callable[[Document], Cut]] = {
-            CutName.WHOLE: whole,
-            CutName.SAMPLE: lambda document: sample(document, snippets, words, seed),
-            CutName.TILE: lambda document: tile(document, words),
-            CutName.TRUNCATE: lambda document: truncate(document, words),
-        }
-        sets, notes = _sets(members, non_members, cutting[cut], clean)
+        _check_targets(save, name, table, package)
+        cutting = Cutting(cut.value, snippets, words, seed)
+        sets, notes, steps = _sets(members, non_members, cutting, clean)
         with said.status("Trying how far the words alone tell the sets apart …"):
             blind = examine_words(sets, seed)
         target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter))
@@ -103,11 +102,14 @@ def calibrate_command(
             settings["snippets"] = snippets
         shown = Shown(score, read, found, swept, sweep, tuple(notes), settings)
         if table is not None:
-            _write_table(table, read, k)
+            write_table(table, read, k)
         if save is not None:
             kept = keep(read, found, score, name or save.stem, datetime.now(UTC))
-            _write(save, to_json(kept))
+            write_text(save, to_json(kept))
             said.print(f"Saved the calibration “{escape(kept.name)}” in {escape(str(save))}.", soft_wrap=True)
+        if package is not None:
+            prepared = Preparation("files", cutting, steps)
+            write_package(package, shown, prepared, adapter, name or package.stem, with_texts)
         if json_wanted:
             typer.echo(as_json(shown))
         else:
@@ -123,14 +125,14 @@ def _rule(rule: str) -> Rule:
         return checked_rule(rule)
 
 
-def _check_targets(save: Path | None, name: str | None, table: Path | None) -> None:
-    if name is not None and save is None:
+def _check_targets(save: Path | None, name: str | None, table: Path | None, package: Path | None) -> None:
+    if name is not None and save is None and package is None:
         raise AuditError("A name was given, and nothing to save under it.", "Say where with --save FILE.json.")
     if name is not None and not name.strip():
         raise AuditError("The calibration has no name.", "Give it one, such as the model's and the material's.")
     if table is not None and table.suffix.lower() not in TABLES:
         raise AuditError(f"{table} is to be a table of an unknown kind.", f"Let its name end in {' or '.join(TABLES)}.")
-    for file in (save, table):
+    for file in (save, table, package):
         if file is not None and not file.absolute().parent.is_dir():
             raise AuditError(f"There is no folder to write {file} into.", "Choose another place.")
         if file is not None and file.is_dir():
@@ -138,9 +140,12 @@ def _check_targets(save: Path | None, name: str | None, table: Path | None) -> N
 
 
 def _sets(
-    members: list[str], non_members: list[str], cut: Callable[[Document], Cut], clean: bool
-) -> tuple[LabelledSets, list[str]]:
-    """Both sets, and what was left out of them. Where a text stood decides its label, whatever a file says."""
+    members: list[str], non_members: list[str], cutting: Cutting, clean: bool
+) -> tuple[LabelledSets, list[str], tuple[tuple[str, ...], ...]]:
+    """Both sets, what was left out of them, and the steps that cleaned them.
+
+    Where a text stood decides its label, whatever a file says.
+    """
     documents: list[Document] = []
     notes: list[str] = []
     for label, paths in ((Label.MEMBER, members), (Label.NON_MEMBER, non_members)):
@@ -150,10 +155,10 @@ def _sets(
                 raise errors[0]
             notes += [f"Not read: {error.wrong} {error.remedy}" for error in errors]
             documents += [replace(document, label=label) for document in found]
-    cuts = [cut(document) for document in told_apart(documents)]
+    cuts = [cutting.cut(document) for document in told_apart(documents)]
     notes += [one.note for one in cuts if one.note]
     sets = labelled_sets([snippet for one in cuts for snippet in one.snippets])
-    return sets, [*sets.notes, *notes]
+    return sets, [*sets.notes, *notes], tuple(sorted({document.steps for document in documents}))
 
 
 def _read(target: TargetModel, sets: LabelledSets) -> ReadSets:
@@ -168,19 +173,3 @@ def _sweep(read: ReadSets, score: str, seed: int) -> KSweep | AuditError:
         return k_sweep(read, score, seed)
     except AuditError as error:
         return error
-
-
-def _write_table(file: Path, read: ReadSets, k: float) -> None:
-    rows = score_table(read, k)
-    try:
-        getattr(rows, TABLES[file.suffix.lower()])(file, index=False)
-    except OSError as error:
-        raise AuditError(f"{file} cannot be written ({error.strerror or error}).", "Choose another place.") from error
-    said.print(f"Wrote the scores of {len(rows):,} texts to {escape(str(file))}.", soft_wrap=True)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise AuditError(f"{file} cannot be written ({error.strerror or error}).", "Choose another place.") from error

@@ -11,6 +11,7 @@ from auditlib.jobs.books_texts import (
     books_parameters,
     chosen_calibration,
     demo_books_request,
+    planned_shelves,
     shelves_of,
 )
 from auditlib.jobs.brought import brought_file
@@ -59,6 +60,7 @@ __all__ = [
     "load_score_table",
     "load_summary",
     "load_used_calibration",
+    "planned_shelves",
     "report_files",
     "shelves_of",
 ]

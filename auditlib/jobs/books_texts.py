@@ -90,9 +90,18 @@ def books_parameters(plain: Mapping[str, Any]) -> BooksParameters:
     return parameters
 
 
+def planned_shelves(parameters: BooksParameters, store: Store, workspace: str) -> Shelves:
+    """The shelves as a run that is not there yet would have them, texts of the workspace or the demo's. As below."""
+    documents = _demo() if parameters.texts == "demo" else _documents(parameters, Workspace(store, workspace))
+    return _arranged(documents, parameters)
+
+
 def shelves_of(parameters: BooksParameters, store: Store, run: Run) -> Shelves:
     """The shelves, cut. Raises `AuditError` where a document was deleted or changed since, or too little is there."""
-    documents = shelved_documents(parameters, store, run)
+    return _arranged(shelved_documents(parameters, store, run), parameters)
+
+
+def _arranged(documents: Iterator[tuple[Shelf, Document]], parameters: BooksParameters) -> Shelves:
     if parameters.calibration:
         documents = (pair for pair in documents if pair[0] is Shelf.AUDITED)
     shelves = arrange(documents, parameters.cutting)
@@ -103,10 +112,7 @@ def shelves_of(parameters: BooksParameters, store: Store, run: Run) -> Shelves:
 def shelved_documents(parameters: BooksParameters, store: Store, run: Run) -> Iterator[tuple[Shelf, Document]]:
     """Every document and where it stands, one at a time. Raises `AuditError` likewise."""
     if parameters.texts == "demo":
-        for passage in demo_passages():
-            yield SHELF_OF[passage.label], passage
-        for book in demo_books():
-            yield Shelf.AUDITED, book
+        yield from _demo()
     elif parameters.texts == "brought":
         for document in brought_documents(store, run):
             yield SHELF_OF[document.label], document
@@ -122,6 +128,13 @@ def chosen_calibration(parameters: BooksParameters, store: Store, workspace: str
     calibration = from_json(json.dumps(stored.value), f"The calibration “{stored.name}”")
     refuse_other_settings(calibration, parameters.cutting, parameters.settings.score, parameters.settings.k)
     return calibration
+
+
+def _demo() -> Iterator[tuple[Shelf, Document]]:
+    for passage in demo_passages():
+        yield SHELF_OF[passage.label], passage
+    for book in demo_books():
+        yield Shelf.AUDITED, book
 
 
 def _documents(parameters: BooksParameters, workspace: Workspace) -> Iterator[tuple[Shelf, Document]]:

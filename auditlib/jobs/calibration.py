@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 
 from auditlib.audits.calibration import (
     K_SCORES,
+    KSweep,
     calibrate,
     examine_words,
     k_sweep,
@@ -15,7 +18,7 @@ from auditlib.audits.calibration import (
 )
 from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, read_sets, score_table
-from auditlib.core import Label, library_versions
+from auditlib.core import AuditError, Label, library_versions
 from auditlib.jobs.cached_reading import text_key
 from auditlib.jobs.calibration_files import (
     EXAMINED,
@@ -78,11 +81,20 @@ def _summary(read: ReadSets, k: float, alpha: float, rule: float | str, seed: in
         non_members_sha256=sets.digest_of(Label.NON_MEMBER),
         notes=sets.notes,
         found=found,
-        sweeps={name: k_sweep(read, name, seed) for name in K_SCORES if name in methods},
+        sweeps=_sweeps(read, [name for name in K_SCORES if name in methods], seed),
         nulls={name: null_runs(read, words, method, alpha, seed) for name, method in methods.items()},
         length_classes={name: tuple(length_classes(read, m.scores, seed)) for name, m in methods.items()},
         versions=dict(library_versions()),
     )
+
+
+def _sweeps(read: ReadSets, names: Sequence[str], seed: int) -> dict[str, KSweep]:
+    """Those that there are: of too few works none can be had, and everything else still can."""
+    sweeps = {}
+    for name in names:
+        with suppress(AuditError):
+            sweeps[name] = k_sweep(read, name, seed)
+    return sweeps
 
 
 def _json(value: CalibrationSummary | Examined) -> bytes:

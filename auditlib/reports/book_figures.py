@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from auditlib.audits.books.passages import ExtractionMap, Profile
 from auditlib.audits.books.sensitivity import Variant
+from auditlib.audits.books.shelves import Shelf
 from auditlib.evidence import Interval, Word
 from auditlib.reports.figures import HEIGHT, MEMBERS, NEUTRAL, NON_MEMBERS, framed
 
@@ -22,7 +23,8 @@ SYMBOLS = {Word.SUPPORTED: "circle", Word.NOT_SUPPORTED: "x-thin-open", Word.INC
 WORD_COLOURS = {Word.SUPPORTED: MEMBERS, Word.NOT_SUPPORTED: NON_MEMBERS, Word.INCONCLUSIVE: NEUTRAL}
 ROW = 26  # pixels of a book in a chart of books
 RATE_BINS = 20
-LOWEST_LOG10_P = -150.0
+LOWEST_LOG10_P = -150.0  # what is less likely than that is all the same
+SHELVES = {Shelf.MEMBERS: MEMBERS, Shelf.NON_MEMBERS: NON_MEMBERS, Shelf.AUDITED: AUDITED}
 THRESHOLD_LINES = (0.001, 0.01, 0.5)
 
 
@@ -125,6 +127,31 @@ def score_by_shelf(
     return framed(figure, escape(score_name), "share of the shelf (%)")
 
 
+def means_by_shelf(means: dict[Shelf, NDArray[np.float64]], titles: dict[Shelf, Sequence[str]], unit: str) -> go.Figure:
+    """Every work's mean score, a row a shelf: what p is counted from."""
+    figure = go.Figure()
+    for row, shelf in enumerate(Shelf):
+        values = means.get(shelf, np.zeros(0))
+        known = np.isfinite(values)
+        figure.add_scatter(
+            x=values[known],
+            y=row + _spread(values[known]),
+            mode="markers",
+            name=f"{shelf.value} ({int(known.sum()):,})",
+            marker={
+                "color": SHELVES[shelf],
+                "size": 10 if shelf is Shelf.AUDITED else 8,
+                "symbol": {Shelf.MEMBERS: "circle", Shelf.NON_MEMBERS: "square-open"}.get(shelf, "diamond"),
+            },
+            text=[escape(title) for title, there in zip(titles.get(shelf, ()), known, strict=True) if there],
+            hovertemplate="%{text}: %{x:.4g}<extra></extra>",
+        )
+    figure.update_yaxes(
+        tickvals=list(range(len(Shelf))), ticktext=[shelf.value for shelf in Shelf], range=[len(Shelf) - 0.4, -0.6]
+    )
+    return framed(figure, f"mean score of a work ({escape(unit)})", "")
+
+
 def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float64] | None = None) -> go.Figure:
     """How likely the model would go on word for word, along each book by its title, all on one scale.
 
@@ -155,7 +182,10 @@ def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float
             annotation_text="known non-members: 99 of 100 below",
             annotation_position="bottom right",
         )
-    lowest = min((float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)), default=-3.0)
+    shown = [float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)]
+    if known is not None and len(known):
+        shown.append(float(np.quantile(_log10(known), 0.99)) - 3)
+    lowest = min(shown, default=-3.0)
     step = next(step for step in (1, 2, 3, 5, 10, 20, 30) if lowest >= -6 * step or step == 30)
     ticks = list(range(0, int(lowest) - step, -step))
     figure.update_yaxes(
@@ -164,6 +194,32 @@ def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float
         ticktext=["1" if tick == 0 else f"10<sup>−{-tick}</sup>" for tick in ticks],
     )
     return framed(figure, "word of the book", "chance of the next 50 tokens", height=HEIGHT + 40)
+
+
+def extraction_histogram(book: NDArray[np.float64], others: NDArray[np.float64], title: str) -> go.Figure:
+    """Passages' log-probabilities (nats) in this book and on the known non-member shelf, as shares of each."""
+    both = np.concatenate([book, others]) / np.log(10)
+    edges = np.linspace(float(both.min()), max(0.0, float(both.max())), 26)
+    middles, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
+    figure = go.Figure()
+    for values, name, colour, pattern, side in (
+        (book, _short(title), AUDITED, "", -1),
+        (others, Shelf.NON_MEMBERS.value, NON_MEMBERS, "/", 1),
+    ):
+        if not len(values):
+            continue
+        counts, _ = np.histogram(values / np.log(10), edges)
+        there = counts > 0
+        figure.add_bar(
+            x=(middles + side * width * 0.22)[there],
+            y=(100 * counts / len(values))[there],
+            width=width * 0.42,
+            name=f"{escape(name)} ({len(values):,} windows)",
+            marker={"color": colour, "pattern": {"shape": pattern}},
+            hovertemplate="10^%{x:.0f}: %{y:.1f}%<extra></extra>",
+        )
+    figure.update_layout(barmode="overlay")
+    return framed(figure, "log10 of the passage's probability", "share of windows (%)")
 
 
 def profile_figure(along: Profile, score_name: str, threshold: float | None = None) -> go.Figure:
@@ -237,12 +293,17 @@ def sensitivity_figure(variants: Sequence[Variant], titles: Sequence[str], axes:
     return framed(figure, "", "", height=210 + ROW * len(titles))
 
 
+def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A little up and down, always the same, so that marks of one row do not hide each other."""
+    return np.asarray(0.22 * np.sin(np.arange(len(values)) * 2.4), dtype=np.float64)
+
+
 def _opens(shown: Sequence[Variant], column: int) -> bool:
     return column == 0 or shown[column].axis != shown[column - 1].axis
 
 
 def _log10(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Nats as powers of ten, not below 10^-12: what is less likely than that is all the same."""
+    """Nats as powers of ten, not below the lowest that is shown."""
     powers: NDArray[np.float64] = np.maximum(np.asarray(log_p, dtype=np.float64) / np.log(10), LOWEST_LOG10_P)
     return powers
 

@@ -20,9 +20,8 @@ from auditlib.ui.calibration_charts import length_classes_figure, length_figure,
 from auditlib.ui.calibration_report import report_and_package
 from auditlib.ui.calibration_run import FinishedCalibration
 from auditlib.ui.calibration_save import save_and_export
-from auditlib.ui.messages import as_text, duration, show_error, signed
-from auditlib.ui.models import current_request
-from auditlib.ui.runs import jobs
+from auditlib.ui.messages import as_text, show_error, signed
+from auditlib.ui.run_heading import run_heading
 from auditlib.ui.verdicts import verdict_box
 
 RULES: dict[str, Rule] = {"best accuracy": "accuracy", "5% false positives": 0.05, "1% false positives": 0.01}
@@ -51,20 +50,13 @@ def show_calibration(run: Run) -> None:
 
 
 def _heading(done: FinishedCalibration) -> None:
-    run = done.run
-    st.subheader(as_text(run.name))
-    took = f" · took {duration(run.seconds)}" if run.seconds is not None else ""
-    who = f" · {as_text(run.who)}" if run.who else ""
-    st.caption(
-        f"{as_text(done.summary.model.name)} · {len(done.table):,} texts · {run.created:%Y-%m-%d %H:%M} UTC{took}{who}"
+    run_heading(
+        done.run,
+        done.summary.model,
+        calibration_parameters(done.run.parameters).model,
+        f"{len(done.table):,} texts",
+        done.summary.notes,
     )
-    for note in (*done.summary.notes, *jobs().notes(run.id)):
-        st.caption(as_text(note))
-    if calibration_parameters(run.parameters).model != current_request():
-        st.warning(
-            f"The results below are of {as_text(done.summary.model.name)}, not of the model chosen now.",
-            icon=":material/history:",
-        )
     if done.read is None:
         st.info(
             "Texts or readings of this run were deleted since. What it found is shown below; k and threshold rule stay "

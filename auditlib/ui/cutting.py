@@ -8,18 +8,22 @@ import streamlit as st
 
 from auditlib.core import Document
 from auditlib.documents.cutting import METHODS, Cutting
-from auditlib.documents.snippets import SNIPPETS, WORDS, Cut
+from auditlib.documents.snippets import Cut
 
 
-def choose_cutting(key: str) -> Cutting:
-    """Four fields in a row. `key` tells the fields of one page from another's."""
+def choose_cutting(key: str, usual: Cutting | None = None) -> Cutting:
+    """Four fields in a row, at `usual` until somebody moves them. `key` tells the fields of one page from another's."""
+    usual = usual or Cutting()
+    began = {"method": usual.method, "count": usual.count, "words": usual.words, "seed": usual.seed}
+    for field, value in began.items():
+        st.session_state.setdefault(f"{key}_{field}", value)
     method, count, words, seed = st.columns([2, 1, 1, 1])
     chosen: str = method.selectbox(
         "What is scored", list(METHODS), format_func=METHODS.__getitem__, key=f"{key}_method"
     )
-    n = count.number_input("Snippets a text", 1, 10_000, SNIPPETS, disabled=chosen != "sample", key=f"{key}_count")
-    w = words.number_input("Words a snippet", 1, 100_000, WORDS, disabled=chosen == "whole", key=f"{key}_words")
-    s = seed.number_input("Seed", 0, 2**31 - 1, 0, disabled=chosen != "sample", key=f"{key}_seed")
+    n = count.number_input("Snippets a text", 1, 10_000, disabled=chosen != "sample", key=f"{key}_count")
+    w = words.number_input("Words a snippet", 1, 100_000, disabled=chosen == "whole", key=f"{key}_words")
+    s = seed.number_input("Seed", 0, 2**31 - 1, disabled=chosen != "sample", key=f"{key}_seed")
     return Cutting(chosen, int(n), int(w), int(s))
 
 

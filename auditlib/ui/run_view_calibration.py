@@ -47,7 +47,7 @@ def calibration_changes(run: Run) -> dict[str, Any]:
     asked = calibration_parameters(run.parameters)
     left, middle, right = st.columns(3)
     # What an older or another program asked for is kept, also where these fields would not offer it.
-    k = left.number_input("k (% of tokens)", min(0.1, asked.k), 100.0, asked.k, 5.0, key=f"copy_k_{run.id}")
+    k = left.number_input("k (% of tokens)", min(0.1, asked.k), 100.0, asked.k, 5.0, "%g", key=f"copy_k_{run.id}")
     alpha = middle.number_input(
         "Alpha", min(0.001, asked.alpha), max(0.5, asked.alpha), asked.alpha, 0.01, "%.3g", key=f"copy_alpha_{run.id}"
     )

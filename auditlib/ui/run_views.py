@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from auditlib.store import Run
+from auditlib.ui.run_view_books import books_changes, books_words, compare_books
 from auditlib.ui.run_view_calibration import calibration_changes, calibration_words, compare_calibrations
+
+HASHES = ("weights_sha256", "config_sha256", "tokenizer_sha256", "adapter")
+SHOWN_OF_A_HASH = 16
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class RunView:
 
 
 VIEWS: dict[str, RunView] = {
+    "books": RunView("pages/books.py", books_words, books_changes, compare_books),
     "calibration": RunView("pages/calibrate.py", calibration_words, calibration_changes, compare_calibrations),
 }
 
@@ -40,3 +45,19 @@ def words_of(run: Run) -> dict[str, str]:
     if view is None:
         return {str(name): str(value) for name, value in run.parameters.items()}
     return view.words(run)
+
+
+def identity_words(part: str, identity: Any) -> dict[str, str]:
+    """Exactly which model played a part, in few words; hashes by their first letters."""
+    if not isinstance(identity, dict):
+        return {}
+    known = {name: str(value) for name, value in identity.items() if value}
+    facts = {}
+    if named := [known[name] for name in ("name", "dtype", "backend") if name in known]:
+        facts[f"{part} model".capitalize()] = ", ".join(named)
+    if found := [known[name] for name in ("source", "revision") if name in known]:
+        facts[f"{part} found as".capitalize()] = ", revision ".join(found)
+    hashes = [f"{name.removesuffix('_sha256')} {known[name][:SHOWN_OF_A_HASH]}…" for name in HASHES if name in known]
+    if hashes:
+        facts[f"{part} hashes".capitalize()] = ", ".join(hashes)
+    return facts

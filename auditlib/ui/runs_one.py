@@ -11,7 +11,7 @@ import streamlit as st
 from auditlib.core import AuditError
 from auditlib.store import FINISHED, UNFINISHED, Run, RunState
 from auditlib.ui.messages import as_text, duration, show_error
-from auditlib.ui.run_views import VIEWS, words_of
+from auditlib.ui.run_views import VIEWS, identity_words, words_of
 from auditlib.ui.runs import LINK, jobs, watch
 from auditlib.ui.runs_dialogs import delete_dialog, duplicate_dialog, rename_dialog
 from auditlib.ui.runs_table import kind_label
@@ -73,7 +73,7 @@ def _buttons(run: Run) -> None:
         if st.button("Delete", icon=":material/delete:", disabled=run.state not in FINISHED):
             delete_dialog([run])
     if view is None:
-        st.caption("This version does not know runs of this kind, so it can neither open nor repeat them.")
+        st.caption("There is no page for runs of this kind here, so they can be neither opened nor duplicated.")
 
 
 def _do(action: Callable[[str], bool], run: Run, said_otherwise: str) -> None:
@@ -113,12 +113,7 @@ def _made_with(run: Run) -> dict[str, str]:
     n_inputs = len(jobs().inputs(run.id))
     facts["Texts examined"] = f"{n_inputs:,}" if n_inputs else "not opened yet"
     for part, identity in run.identities.items():
-        if isinstance(identity, dict):
-            facts |= {
-                f"{part} {name}".replace("_", " ").capitalize(): str(value)
-                for name, value in identity.items()
-                if value is not None
-            }
+        facts |= identity_words(part, identity)
     if run.versions:
         facts["Versions"] = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     return facts
@@ -126,4 +121,4 @@ def _made_with(run: Run) -> dict[str, str]:
 
 def _facts(facts: Mapping[str, str]) -> None:
     rows = {as_text(name): as_text(value) or "–" for name, value in facts.items()}
-    st.table(pd.DataFrame({"": list(rows), " ": list(rows.values())}).set_index(""))
+    st.table(pd.Series(rows, name="value").to_frame(), hide_header=True, border="horizontal")

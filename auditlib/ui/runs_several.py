@@ -10,7 +10,7 @@ import streamlit as st
 from auditlib.core import AuditError
 from auditlib.store import FINISHED, UNFINISHED, Run, RunLine, RunState
 from auditlib.ui.messages import as_text, show_error, some
-from auditlib.ui.run_views import VIEWS, words_of
+from auditlib.ui.run_views import VIEWS, identity_words, words_of
 from auditlib.ui.runs import jobs
 from auditlib.ui.runs_dialogs import delete_dialog
 from auditlib.ui.runs_table import kind_label
@@ -62,11 +62,11 @@ def compare(first: Run, second: Run) -> None:
     elif first.kind in VIEWS:
         VIEWS[first.kind].compare(first, second)
     else:
-        st.info("This version does not know runs of this kind, so it cannot compare their results.")
+        st.info("There is no page for runs of this kind here, so their results cannot be compared.")
 
 
 def _differences(first: Run, second: Run) -> None:
-    one, two = (words_of(run) | _models(run) for run in (first, second))
+    one, two = (words_of(run) | _made_with(run) for run in (first, second))
     rows = [
         {
             "What differs": as_text(name),
@@ -82,15 +82,12 @@ def _differences(first: Run, second: Run) -> None:
         st.markdown("Both were asked for the same, of the same model.")
 
 
-def _models(run: Run) -> dict[str, str]:
-    """Exactly which models a run had, once they were opened."""
-    return {
-        f"{part} {name}".replace("_", " ").capitalize(): str(value)
-        for part, identity in run.identities.items()
-        if isinstance(identity, dict)
-        for name, value in identity.items()
-        if value is not None
-    } | ({f"Version of {name}": version for name, version in run.versions.items()})
+def _made_with(run: Run) -> dict[str, str]:
+    """Exactly which models and libraries a run had, once they were opened."""
+    facts = {f"Version of {name}": version for name, version in run.versions.items()}
+    for part, identity in run.identities.items():
+        facts |= identity_words(part, identity)
+    return facts
 
 
 def _cancel(lines: Sequence[RunLine]) -> None:

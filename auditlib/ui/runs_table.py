@@ -141,7 +141,7 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
             "Model": [one_line(", ".join(line.models)) for line in shown],
             "Who": [one_line(line.who) for line in shown],
             created: pd.Series([line.created.astimezone(zone) for line in shown]),
-            "Took": [line.seconds(now) for line in shown],
+            "Took": pd.to_timedelta([_rounded(line.seconds(now)) for line in shown], unit="s"),
         }
     )
     st.dataframe(
@@ -149,19 +149,27 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
         hide_index=True,
         height=min(MOST_HEIGHT, ROW_HEIGHT * (len(shown) + 1) + 3),
         column_config={
-            "Name": st.column_config.TextColumn(width="medium"),
-            "State": st.column_config.TextColumn(width="small"),
-            "Kind": st.column_config.TextColumn(width="small"),
-            "Model": st.column_config.TextColumn(width="medium"),
-            "Who": st.column_config.TextColumn(width="small"),
-            created: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
-            "Took": st.column_config.NumberColumn(format="duration", help="From its start to its end, pauses included"),
+            "State": st.column_config.TextColumn(width=95),
+            "Kind": st.column_config.TextColumn(width=80),
+            "Model": st.column_config.TextColumn(width=115),
+            "Who": st.column_config.TextColumn(width=80),
+            created: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm", width=150),
+            "Took": st.column_config.NumberColumn(
+                format="localized", width=95, alignment="left", help="From its start to its end, pauses included"
+            ),
         },
         key=TABLE,
         selection_mode="multi-row",
         on_select=_select,
         placeholder="–",
     )
+
+
+def _rounded(seconds: float | None) -> float | None:
+    """Whole seconds, and from an hour on whole minutes."""
+    if seconds is None:
+        return None
+    return float(round(seconds) if seconds < 3600 else 60 * round(seconds / 60))
 
 
 def _select() -> None:
@@ -172,12 +180,12 @@ def _select() -> None:
 def _filtered(lines: Sequence[RunLine], now: datetime) -> list[RunLine]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
-            "Search", placeholder="name, model, person, id", key=FILTERS[0], width=230, icon=":material/search:"
+            "Search", placeholder="name, model, who, id", key=FILTERS[0], width=180, icon=":material/search:"
         )
         kinds = _several("Kind", {line.kind for line in lines}, FILTERS[1], kind_label)
         states = _several("State", {line.state.value for line in lines}, FILTERS[2])
         whos = _several("Who", {line.who or NOBODY for line in lines}, FILTERS[3])
-        order = st.selectbox("Order", list(ORDERS), key="runs_order", width=150)
+        order = st.selectbox("Order", list(ORDERS), key="runs_order", width=130)
     return ORDERS[order](matching(lines, text, kinds, states, whos), now)
 
 
@@ -186,7 +194,7 @@ def _several(label: str, there: set[str], key: str, said: Callable[[str], str] =
     if held := st.session_state.get(key):  # what was chosen may be gone meanwhile
         st.session_state[key] = [value for value in held if value in there]
     return st.multiselect(
-        label, options, key=key, format_func=lambda value: one_line(said(value)), placeholder="any", width=190
+        label, options, key=key, format_func=lambda value: one_line(said(value)), placeholder="any", width=140
     )
 
 

@@ -237,9 +237,15 @@ def test_two_people_reading_at_once_each_see_their_own_text(
 
 
 def test_first_start_without_any_model_says_so_and_a_folder_still_works(
-    serve: Callable[..., Server], new_page: Callable[[str], Page], tiny_folder: Path, tmp_path: Path
+    serve: Callable[..., Server],
+    worker_on: Callable[[Path], None],
+    new_page: Callable[[str], Page],
+    tiny_folder: Path,
+    tmp_path: Path,
 ) -> None:
+    worker_on(tmp_path / "nothing here")
     page = new_page(serve(AUDIT_HOME=str(tmp_path / "nothing here")).url)
+    settle(page)
     page.get_by_label("Text", exact=True).fill(TEXT)
     page.get_by_role("button", name="Read this text").click()
     expect(page.get_by_role("alert")).to_contain_text("SmolLM2-135M-Instruct is not on this machine yet")

@@ -6,13 +6,16 @@ import os
 import random
 import re
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
+import httpx2
 import psycopg
 import pytest
 
@@ -42,6 +45,20 @@ def documents(n: int, words: int = 30, seed: int = 0) -> list[Document]:
             Document(sha256(text.encode()).hexdigest(), title, text, "text/plain", "made.txt", label=label, group=title)
         )
     return made
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def is_served(port: int) -> bool:
+    """Whether a page answers on this port."""
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).status_code == 200
+    except httpx2.HTTPError:
+        return False
 
 
 @dataclass

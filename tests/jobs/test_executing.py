@@ -89,6 +89,14 @@ def test_another_k_in_a_second_run_reads_nothing(place: Place, model: LocalModel
     assert load_summary(place.store, place.client.run(other.id)).found.k == 50.0
 
 
+def test_works_too_few_for_a_sweep_over_k_still_calibrate(place: Place, model: LocalModel) -> None:
+    run = place.client.start("calibration", "two works of each", place.bring(documents(12)))
+    assert execute(place, run.id, Here(model)) == "done"
+    summary = load_summary(place.store, place.client.run(run.id))
+    assert summary.sweeps == {}
+    assert summary.found.methods
+
+
 def test_a_clock_that_is_set_back_makes_no_negative_time(place: Place, model: LocalModel) -> None:
     run = place.client.start("calibration", "one", place.bring(documents(40)))
     back = [NOW - timedelta(hours=hour) for hour in range(200)]

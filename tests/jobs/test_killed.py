@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from auditlib.jobs.plain import to_plain
 from auditlib.models.request import ModelRequest
 from auditlib.store import RunState
-from tests.jobs.conftest import ROOT, Place, documents
+from tests.browser.conftest import browser  # noqa: F401  a fixture
+from tests.jobs.conftest import ROOT, Place, documents, free_port, is_served
 
 KILLS = 5
 TEXTS = 300
@@ -77,31 +81,60 @@ def test_a_worker_killed_while_it_starts_or_computes_loses_nothing(place: Place)
     assert len(place.batches_read()) == n_read
 
 
-def test_a_page_that_is_killed_leaves_a_run_that_goes_on(working: Place) -> None:
-    parameters = working.bring(documents(40, seed=4))
-    page = (
-        "import json, sys\n"
-        "from auditlib.core import settings\n"
-        "from auditlib.jobs import JobClient\n"
-        "from auditlib.store import Store\n"
-        "client = JobClient(Store(settings().home_folder, settings().database_url), settings())\n"
-        "run = client.start('calibration', 'of a page', json.loads(sys.stdin.readline()))\n"
-        "print(run.id, flush=True)\n"
-        "while True: client.run(run.id), client.worker_state()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", page],
+PAGE = """
+import json, os
+from auditlib.ui.runs import chosen_run, run_state, start_form
+
+run = chosen_run("calibration")
+if run is None:
+    parameters = json.load(open(os.environ["PARAMETERS"]))
+    start_form("calibration", "one", lambda: parameters, "Reads 300 texts.", "Start")
+else:
+    run_state(run)
+"""
+# What does not name the moment at which the run was started.
+TIMELESS = ("summary.json", "scores.parquet", "examined.json", "reading-plan.json")
+
+
+def test_a_page_that_is_killed_leaves_a_run_that_goes_on_to_the_same_bytes(
+    places: Callable[..., Place],
+    database: Callable[[], str | None],
+    undisturbed: tuple[Mapping[str, str], int],
+    browser: Browser,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """A served page, a browser that presses its button, and SIGKILL while the page follows the run."""
+    expected, n_batches = undisturbed
+    place = places("of a page", database())
+    (tmp_path / "parameters.json").write_text(json.dumps(to_plain(place.bring(documents(TEXTS)))))
+    (tmp_path / "page.py").write_text(PAGE)
+    port = free_port()
+    served = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", str(tmp_path / "page.py"), "--server.port", str(port)],
         cwd=ROOT,
-        env=working.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(to_plain(parameters)) + "\n")
-        process.stdin.flush()
-        run_id = process.stdout.readline().strip()
-        process.kill()
-    assert working.finished(run_id).state is RunState.DONE
-    assert working.results(run_id)
+        env=place.environment()
+        | {"PARAMETERS": str(tmp_path / "parameters.json"), "STREAMLIT_SERVER_HEADLESS": "true"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    tab = browser.new_context().new_page()
+    try:
+        place.wait_for(lambda: is_served(port), every=0.2)
+        tab.goto(f"http://127.0.0.1:{port}")
+        tab.get_by_role("button", name="Start").click(timeout=120_000)
+        tab.get_by_text("This goes on when the page is closed").wait_for(timeout=120_000)
+        (run,) = place.client.runs()
+        place.worker()
+        place.wait_for(lambda: len(place.batches_read()) >= 5, every=0.01)
+        served.send_signal(signal.SIGKILL)
+        served.wait(30)
+        assert place.client.run(run.id).state is RunState.RUNNING
+    finally:
+        served.kill()
+        served.wait(30)
+        tab.context.close()
+    assert place.finished(run.id).state is RunState.DONE, place.log()
+    read = place.batches_read()
+    assert len(read) == len(set(read)) == n_batches
+    found = place.results(run.id)
+    assert {name: found[name] for name in TIMELESS} == {name: expected[name] for name in TIMELESS}

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
-from contextlib import closing
 from pathlib import Path
 
-import httpx2
 import pytest
 from typer.testing import CliRunner
 
 from auditlib.cli import app
 from auditlib.jobs.place import read_address
-from tests.jobs.conftest import ROOT, Place, documents
+from tests.jobs.conftest import ROOT, Place, documents, free_port, is_served
 
 VENV = Path(sys.prefix)
 
 
 @pytest.mark.skipif(shutil.which("make") is None or not (VENV / "bin" / "streamlit").exists(), reason="needs make")
 def test_make_run_starts_page_and_worker_and_ctrl_c_ends_both(place: Place, own_home: Path) -> None:
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen(
         ["make", "run", f"VENV={VENV}", "-o", f"{VENV}/installed", f"PORT={port}"],
         cwd=ROOT,
@@ -36,13 +32,13 @@ def test_make_run_starts_page_and_worker_and_ctrl_c_ends_both(place: Place, own_
         start_new_session=True,
     )
     try:
-        place.wait_for(lambda: _is_served(port) and read_address(own_home) is not None)
+        place.wait_for(lambda: is_served(port) and read_address(own_home) is not None)
         address = read_address(own_home)
         assert address is not None
         os.killpg(process.pid, signal.SIGINT)  # what a terminal does
         said, _ = process.communicate(timeout=120)
         place.wait_for(lambda: not Path(f"/proc/{address.pid}").exists())
-        assert not _is_served(port)
+        assert not is_served(port)
         assert "The worker is ready" in said
         assert "Traceback" not in said
     finally:
@@ -58,17 +54,3 @@ def test_runs_are_listed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = runner.invoke(app, ["runs"], env={"COLUMNS": "160"}).output
     assert "[bold]North" in listed
     assert "queued" in listed
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def _is_served(port: int) -> bool:
-    try:
-        return httpx2.get(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).status_code == 200
-    except httpx2.HTTPError:
-        time.sleep(0.2)
-        return False

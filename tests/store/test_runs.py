@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from auditlib.core import AuditError
-from auditlib.store import Artifacts, Calibrations, Run, RunProgress, Runs, RunState, Store
+from auditlib.store import Artifacts, Calibrations, Run, RunProgress, Runs, RunState, Store, run_lines
 from tests.tiny import identity_of
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
@@ -119,6 +119,40 @@ def test_workspaces_do_not_see_each_others_runs(store: Store) -> None:
 def test_run_that_is_not_there_is_said(runs: Runs) -> None:
     with pytest.raises(AuditError, match="no longer there"):
         runs.open("nothing")
+
+
+@pytest.mark.parametrize("run_id", ["", "\0", "\ud800", "A" * 32, "0" * 33, "' OR 1=1 --"])
+def test_id_that_can_be_none_is_said_to_be_none(runs: Runs, run_id: str) -> None:
+    with pytest.raises(AuditError, match="no longer there"):
+        runs.open(run_id)
+
+
+def test_a_list_has_what_lists_show_and_nothing_of_what_is_large(runs: Runs, store: Store) -> None:
+    first = runs.add("calibration", "first", {"model": {"source": "/m"}, "judge": {"source": "j"}}, 0, "Änne", NOW)
+    second = runs.add("books", "second", {"k": 3}, 0, "", NOW)
+    runs.start(second.id, NOW)
+    runs.report(second.id, RunProgress("reading", 3, 10))
+    tiny = identity_of("tiny").as_dict()
+    runs.record(second.id, {"target": tiny, "reference": tiny | {"adapter": "a" * 64}}, {}, {})
+    add(Runs(store, "anna"))
+    two, one = run_lines(store)
+    assert (one.id, one.kind, one.name, one.state, one.who) == (
+        first.id,
+        "calibration",
+        "first",
+        RunState.QUEUED,
+        "Änne",
+    )
+    assert one.models == ("/m", "j")
+    assert (two.id, two.models, two.progress) == (
+        second.id,
+        ("tiny", "tiny with an adapter"),
+        RunProgress("reading", 3, 10),
+    )
+    assert one.seconds(LATER) is None
+    assert two.seconds(LATER) == 300
+    assert two.seconds(NOW - timedelta(days=1)) == 0
+    assert not hasattr(one, "parameters")
 
 
 def test_deleted_run_takes_its_files_with_it_and_no_others(runs: Runs, store: Store) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from auditlib.core import AuditError, ModelIdentity, TokenStats
-from auditlib.store import CacheSize, Store, TokenCache
+from auditlib.store import CacheSize, Clearing, ClearingState, Store, TokenCache, token_cache
 from auditlib.store.packing import pack
 from auditlib.store.tables import TokenStatsRow, TotalsRow
 from tests.store.conftest import OpenStore
@@ -210,6 +210,103 @@ def test_clearing_works_while_somebody_reads(cache: TokenCache, open_store: Open
         session.scalar(text("SELECT count(*) FROM token_totals"))
         mine.clear()
     assert mine.size() == CacheSize(0, 0)
+
+
+def test_clearing_goes_in_slices_says_how_far_and_lets_others_write(
+    cache: TokenCache, open_store: OpenStore, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not store.is_sqlite:
+        pytest.skip("PostgreSQL empties the table at once")
+    monkeypatch.setattr(token_cache, "FEWEST_CLEARED_AT_ONCE", 10)
+    monkeypatch.setattr(token_cache, "MOST_CLEARED_AT_ONCE", 10)
+    cache.put(MODEL, WINDOWING, some(range(200)))
+    other = TokenCache(open_store(), LIMIT)
+    heard: list[tuple[int, int]] = []
+    began, failures = threading.Event(), []
+
+    def write() -> None:
+        began.wait(60)
+        try:
+            for number in range(1000, 1003):
+                other.put(MODEL, WINDOWING, some([number]))
+                written.append(len(heard))
+        except BaseException as error:
+            failures.append(error)
+
+    written: list[int] = []
+    writer = threading.Thread(target=write)
+    writer.start()
+
+    def hear(done: int, total: int) -> None:
+        heard.append((done, total))
+        began.set()
+
+    cache.clear(hear)
+    writer.join()
+    assert failures == []
+    assert heard == [(10 * n, 200) for n in range(1, 21)]
+    assert len(written) == 3
+    assert written[-1] < 20  # not only when all was over
+    assert kept(cache, range(1100)) == {1000, 1001, 1002}  # they came after the start
+    assert_totals_are_true(store)
+
+
+def test_clearing_that_is_stopped_leaves_the_rest_usable(
+    cache: TokenCache, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not store.is_sqlite:
+        pytest.skip("PostgreSQL empties the table at once")
+    monkeypatch.setattr(token_cache, "FEWEST_CLEARED_AT_ONCE", 10)
+    cache.put(MODEL, WINDOWING, some(range(100)))
+
+    def stop(done: int, total: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        cache.clear(stop)
+    assert cache.size().rows == 90
+    assert len(cache.get(MODEL, WINDOWING, [sha(number) for number in range(100)])) == 90
+    assert_totals_are_true(store)
+
+
+def test_clearing_in_the_background_is_one_at_a_time_and_says_how_it_ended(
+    cache: TokenCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.put(MODEL, WINDOWING, some(range(30)))
+    may_go, clear = threading.Event(), TokenCache.clear
+
+    def held(self: TokenCache, progress: Callable[[int, int], None]) -> None:
+        may_go.wait(60)
+        clear(self, progress)
+
+    monkeypatch.setattr(TokenCache, "clear", held)
+    clearing = Clearing(cache)
+    assert clearing.start()
+    assert clearing.state == ClearingState(True, 0, 30)
+    assert not clearing.start()
+    may_go.set()
+    wait_for_end(clearing)
+    assert clearing.state == ClearingState(False, 30, 30)
+    assert cache.size() == CacheSize(0, 0)
+
+    def fails(self: TokenCache, progress: Callable[[int, int], None]) -> None:
+        progress(3, 10)
+        raise AuditError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(TokenCache, "clear", fails)
+    assert clearing.start()
+    wait_for_end(clearing)
+    problem = clearing.state.problem
+    assert problem is not None
+    assert problem.wrong == "The disk is full."
+    assert clearing.state.done == 3
+
+
+def wait_for_end(clearing: Clearing) -> None:
+    until = time.monotonic() + 60
+    while clearing.state.is_running:
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_two_writers_at_once_keep_each_row_once(open_store: OpenStore) -> None:
