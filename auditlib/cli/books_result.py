@@ -155,7 +155,7 @@ def _books(out: Console, shown: BooksShown, ordered: list[BookResult]) -> None:
     others = found.extractions.by_shelf.get(Shelf.NON_MEMBERS.value)
     if others is not None and others.n_windows:
         out.print(
-            f"Passages to be had: 50 tokens that the model would go on with word for word with a chance of 1% or more; "
+            f"Passages had: 50 tokens that the model would go on with word for word with a chance of 1% or more; "
             f"{others.shares[1]:.1%} among the known non-members. A token of the middle passage has a chance of "
             f"{_token_chance(others)} there.",
             soft_wrap=True,
