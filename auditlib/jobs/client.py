@@ -81,9 +81,7 @@ class JobClient:
         plain: dict[str, Any] = to_plain(parameters)
         known = kind_of(kind)
         known.check(plain)
-        return self._runs.add(
-            kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now(), files
-        )
+        return self._runs.add(kind, name.strip() or known.label, plain, _seed(plain), who, self._now(), files)
 
     def duplicate(self, run_id: str, changes: Mapping[str, Any], name: str, who: str = "") -> Run:
         """A new run like an old one but for `changes` of its parameters."""
@@ -178,3 +176,9 @@ def _loaded(facts: Mapping[str, Any]) -> LoadedModel:
         facts["context_length"],
         facts["tokens_per_second"],
     )
+
+
+def _seed(plain: Mapping[str, Any]) -> int:
+    """The seed of the statistics, wherever a kind keeps it."""
+    settings = plain.get("settings")
+    return int(plain.get("seed", settings.get("seed", 0) if isinstance(settings, Mapping) else 0))
