@@ -1,4 +1,4 @@
-"""`books`: planted books are found, what is printed was computed, and what is wrong is said before a model loads."""
+"""`books`: planted books stand out, what is printed was computed, and what is wrong is said before a model loads."""
 
 from __future__ import annotations
 
@@ -76,9 +76,10 @@ def found(folder: Path) -> dict[str, Any]:
     return made
 
 
-def test_planted_books_are_supported_and_the_others_are_not(found: dict[str, Any]) -> None:
-    words = {book["title"]: book["verdict"]["word"] for book in found["books"]}
-    assert {title for title, word in words.items() if word == "supported"} == set(SEEN)
+def test_planted_books_score_above_the_others(found: dict[str, Any]) -> None:
+    """Whether the demo's are supported is tried with the real model, in test_demo_books.py."""
+    means = {book["title"]: book["mean"] for book in found["books"]}
+    assert min(means[title] for title in SEEN) > max(means[title] for title in UNSEEN)
     assert found["reference"]["works"] == {"members": MEMBERS, "non_members": OTHERS}
 
 
@@ -112,7 +113,10 @@ def test_report_and_package_are_written_and_the_package_verifies(folder: Path, f
 def test_the_printed_result_says_which_books_and_why(folder: Path, found: dict[str, Any]) -> None:
     code, out, err = run(*everything(folder))
     assert code == 0, err
-    assert out.startswith("By Min-K%, “Seen one”, “Seen two” are more like")
+    supported = {book["title"] for book in found["books"] if book["verdict"]["word"] == "supported"}
+    first = out.splitlines()[0]
+    assert first.startswith("By Min-K%")
+    assert {title for title in (*SEEN, *UNSEEN) if f"“{title}”" in first} == supported
     assert "known non-member works" in out
     assert "Books supported by k" in out
     assert "the words alone, no model" in out
