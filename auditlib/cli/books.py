@@ -216,7 +216,7 @@ def _write_report(
     """The report as HTML and PDF, and the evidence package, into a folder."""
     # Plotly takes a second to import, which --help should not wait for.
     from auditlib.reports.books_facts import BooksFacts
-    from auditlib.reports.books_package import books_evidence, books_rerun_command
+    from auditlib.reports.books_package import books_command, books_evidence
     from auditlib.reports.package import make_package
 
     placed = shown.read.placed
@@ -228,7 +228,7 @@ def _write_report(
         texts="files",
         made=datetime.now(UTC),
         by="",
-        command=books_rerun_command(placed.identity, adapter, "files"),
+        command=books_command(placed, shown.found, adapter, "files"),
     )
     keys = [digest(snippet.text.encode("utf-8", "replace")).hexdigest() for snippet in shelves.snippets]
     with said.status("Writing the report …"):

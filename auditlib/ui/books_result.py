@@ -20,9 +20,8 @@ from auditlib.jobs import (
     load_books,
     load_read_books,
     load_used_calibration,
-    report_files,
 )
-from auditlib.jobs.kinds import kind_of
+from auditlib.jobs.books_report import evidence_as_shown
 from auditlib.reports.book_figures import (
     means_by_shelf,
     rate_histogram,
@@ -31,7 +30,7 @@ from auditlib.reports.book_figures import (
     sensitivity_figure,
 )
 from auditlib.reports.figures import auc_by_method, roc_figure, roc_log_figure
-from auditlib.reports.package import spreadsheet_csv
+from auditlib.reports.package import Package, make_package, spreadsheet_csv
 from auditlib.scoring import SCORES
 from auditlib.store import Run
 from auditlib.ui.books_one import one_book
@@ -72,11 +71,14 @@ def show_books(run: Run) -> None:
         one_book(done.run, done.summary, done.read, audit)
         _reference(done, audit)
         _sensitivity(done)
-        if kind_of(run.kind).evidence is not None:
-            hand_over(run, (), lambda by, with_texts: report_files(store(), replace(run, who=by), with_texts))
+        hand_over(run, (audit.settings,), lambda by, with_texts: _package(done, audit, by, with_texts))
         _origin(done, audit)
     except AuditError as error:
         show_error(error)
+
+
+def _package(done: FinishedBooks, audit: BookAudit, by: str, with_texts: bool) -> Package:
+    return make_package(evidence_as_shown(store(), done.run, done.summary, done.read, audit, by, with_texts))
 
 
 def _finished(run: Run) -> FinishedBooks:
