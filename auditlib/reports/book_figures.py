@@ -16,7 +16,7 @@ from auditlib.audits.books.passages import ExtractionMap, Profile
 from auditlib.audits.books.sensitivity import Variant
 from auditlib.audits.books.shelves import Shelf
 from auditlib.evidence import Interval, Word
-from auditlib.reports.figures import HEIGHT, MEMBERS, NEUTRAL, NON_MEMBERS, framed
+from auditlib.reports.figures import HEIGHT, MEMBERS, NEUTRAL, NON_MEMBERS, add_threshold, framed
 
 AUDITED = "#3f8f7f"
 SYMBOLS = {Word.SUPPORTED: "circle", Word.NOT_SUPPORTED: "x-thin-open", Word.INCONCLUSIVE: "circle-open"}
@@ -113,17 +113,7 @@ def score_by_shelf(
             name=f"{name} ({len(values):,})",
             hovertemplate="%{y:.1f}% near %{x:.3g}<extra>" + escape(name) + "</extra>",
         )
-    if threshold is not None and np.isfinite(threshold):
-        figure.add_vline(x=threshold, line_dash="dash", line_color=NEUTRAL)
-        figure.add_annotation(
-            x=threshold,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            xanchor="center",
-            showarrow=False,
-            text=f"threshold {threshold:.3g}".replace("-", "−"),
-        )
+    add_threshold(figure, threshold)
     return framed(figure, escape(score_name), "share of the shelf (%)")
 
 

@@ -34,10 +34,11 @@ from auditlib.reports.package import Package, make_package, spreadsheet_csv
 from auditlib.scoring import SCORES
 from auditlib.store import Run
 from auditlib.ui.books_one import one_book
-from auditlib.ui.books_shelves import CORRECTIONS, RULES
+from auditlib.ui.books_shelves import CORRECTIONS
 from auditlib.ui.handing_over import hand_over
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, show_error, signed, some
+from auditlib.ui.rules import name_of_rule, rules_with
 from auditlib.ui.run_heading import run_heading
 from auditlib.ui.verdicts import verdict_box
 
@@ -99,12 +100,12 @@ def _controls(done: FinishedBooks) -> BookAudit:
     first, fixed = done.summary.found.settings, done.calibration is not None
     names = list(done.summary.found.methods) or [first.score]
     ks = sorted({*done.read.numbers.ks, first.k})
-    rules = RULES if first.rule in RULES.values() else {f"{first.rule:.3g} false positives": first.rule} | RULES
+    rules = rules_with(first.rule)
     began = {
         "score": first.score,
         "k": first.k,
         "alpha": first.alpha,
-        "rule": list(rules)[list(rules.values()).index(first.rule)],
+        "rule": name_of_rule(first.rule),
         "correction": first.correction,
     }
     for name, value in began.items():
