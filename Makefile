@@ -39,10 +39,12 @@ bench: $(VENV)/installed-dev
 	@$(BIN)/python -m benchmarks.scoring
 	@$(BIN)/python -m benchmarks.evidence
 	@$(BIN)/python -m benchmarks.prefix
+	@$(BIN)/python -m benchmarks.books
 	@$(BIN)/python -m benchmarks.jobs
 
 simulate: $(VENV)/installed-dev
 	@$(BIN)/python -m benchmarks.simulate
+	@$(BIN)/python -m benchmarks.simulate_books
 
 tidy: $(VENV)/installed-dev
 	@$(BIN)/ruff check --fix --quiet .

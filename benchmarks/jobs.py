@@ -20,6 +20,7 @@ from pathlib import Path
 from auditlib import __version__
 from auditlib.audits.demo import demo_passages
 from auditlib.core import Settings, settings
+from auditlib.documents.cutting import Cutting
 from auditlib.jobs import CalibrationParameters, JobClient, report_files
 from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, Run, RunState, Store
@@ -42,9 +43,8 @@ def main() -> None:
         home = Path(folder) / "home"
         home.mkdir()
         (home / "models").symlink_to(models.resolve(), target_is_directory=True)
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "auditlib", "worker"], env=os.environ | {"AUDIT_HOME": str(home)}
-        )
+        command = [sys.executable, "-m", "auditlib", "worker", "--beside", str(os.getpid())]
+        worker = subprocess.Popen(command, env=os.environ | {"AUDIT_HOME": str(home)})
         try:
             table = "\n".join(measure(home))
         finally:
@@ -102,8 +102,6 @@ def measure(home: Path) -> list[str]:
 
 def asked_while_it_reads(client: JobClient, asked: Callable[[], float], rng: random.Random) -> list[float]:
     """Seconds of questions at random moments of a run's reading."""
-    from auditlib.documents.cutting import Cutting
-
     cut = CalibrationParameters(ModelRequest(), texts="demo", cutting=Cutting("truncate", words=60))
     run = client.start("calibration", "beside questions", cut)
     while (progress := client.run(run.id).progress) is None or progress.done == 0:

@@ -4,9 +4,9 @@
 
 Makes such a database in a temporary folder (rows of the cache are random bytes: the page never looks into them),
 serves the page without a worker, and measures from the address being entered, in a browser with nothing cached, to the
-page being drawn: table, the cache's line, the worker's section, and Streamlit at rest. Beside it, in turns, the same page
-over 5 runs and no cache: what differs is what size costs, the rest is Streamlit, the browser and the machine. Then the
-cache is cleared while somebody writes.
+page being drawn: table, the cache's line, the worker's section, and Streamlit at rest. Beside it, in turns, the same
+page over 5 runs and no cache: what differs is what size costs, the rest is Streamlit, the browser and the machine.
+Then the cache is cleared while somebody writes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The same work as the pages', from a shell: for scripts, clusters and those who prefer it. One command a file."""
 
 from auditlib.cli import (  # noqa: F401  fill `app`
+    books,
     calibrate,
     fetch,
     place,

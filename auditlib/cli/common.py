@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from auditlib.audits.calibration import checked_rule
 from auditlib.core import AuditError, Document, TargetModel, settings
 from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
+from auditlib.evidence.thresholds import Rule
 from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
@@ -51,16 +53,20 @@ def read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditE
 
 def read_without(files: list[str], without: Collection[str]) -> tuple[list[Document], list[AuditError]]:
     """Likewise, cleaned by all steps but those named."""
-    results: list[FileResult] = []
-    for file in files:
-        if file == "-":
-            results += read_files([Upload("standard input.txt", sys.stdin.buffer.read())], without)
-        elif Path(file).is_dir():
-            results += read_folder(Path(file), without)
-        else:
-            results += read_files([Upload(file, Path(file))], without)
+    results = list(read_each(files, without))
     documents = [document for result in results for document in result.documents]
     return documents, [result.error for result in results if result.error is not None]
+
+
+def read_each(files: list[str], without: Collection[str]) -> Iterator[FileResult]:
+    """Likewise, file by file: whoever takes what they need of each needs the memory of one."""
+    for file in files:
+        if file == "-":
+            yield from read_files([Upload("standard input.txt", sys.stdin.buffer.read())], without)
+        elif Path(file).is_dir():
+            yield from read_folder(Path(file), without)
+        else:
+            yield from read_files([Upload(file, Path(file))], without)
 
 
 def scorable(target: TargetModel, documents: list[Document]) -> tuple[list[Document], list[AuditError]]:
@@ -96,3 +102,11 @@ def stop(error: AuditError) -> NoReturn:
     """Says what is wrong and ends the command with exit code 2."""
     said.print(f"[bold red]Stopped:[/] {plain(error)}", soft_wrap=True)
     raise typer.Exit(2) from error
+
+
+def threshold_rule(said: str) -> Rule:
+    """How thresholds are chosen, as it is said in a shell. Raises `AuditError` for what is no way."""
+    try:
+        return checked_rule(float(said))
+    except ValueError:
+        return checked_rule(said)

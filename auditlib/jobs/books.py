@@ -17,6 +17,7 @@ from auditlib.audits.books import (
 from auditlib.audits.saved_calibration import refuse_other_model, to_json
 from auditlib.core import Document, library_versions
 from auditlib.jobs.books_files import NUMBERS, SUMMARY, USED_CALIBRATION, BooksSummary
+from auditlib.jobs.books_report import run_evidence
 from auditlib.jobs.books_texts import BooksParameters, books_parameters, chosen_calibration, shelved_documents
 from auditlib.jobs.cached_reading import text_key
 from auditlib.jobs.kinds import RunContext, run_kind
@@ -25,7 +26,7 @@ from auditlib.jobs.plain import to_plain
 KIND = "books"
 
 
-@run_kind(name=KIND, label="Books", check=books_parameters)
+@run_kind(name=KIND, label="Books", check=books_parameters, evidence=run_evidence)
 def execute_books(context: RunContext) -> str:
     """Shelves, model, readings, numbers, files."""
     parameters = books_parameters(context.run.parameters)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from auditlib.audits.books import BookAudit, BookResult, ReadBooks, extraction_map, profile
+from auditlib.audits.books import BookAudit, BookResult, ReadBooks, Shelf, extraction_map, profile
+from auditlib.audits.books.passages import ExtractionMap, shelf_windows
 from auditlib.core import AuditError, settings
 from auditlib.evidence import Word
-from auditlib.jobs import BooksSummary, books_parameters, shelves_of
+from auditlib.jobs import BooksSummary, books_parameters, snippet_text
 from auditlib.jobs.cached_reading import text_key
 from auditlib.jobs.executing import kept_plan
-from auditlib.reports.books_figures import extraction_figure, extraction_shares, profile_figure
+from auditlib.reports.book_figures import extraction_figure, extraction_histogram, profile_figure
 from auditlib.scoring import SCORES, Reading
 from auditlib.store import Artifacts, Run, TokenCache
 from auditlib.ui.heatmap import heatmap, heatmap_payload
@@ -43,28 +46,30 @@ def one_book(run: Run, summary: BooksSummary, read: ReadBooks, audit: BookAudit)
         return
     found = profile(read, book.work, audit.settings.score, audit.settings.k)
     unit = SCORES[audit.settings.score].unit
+    where, others = extraction_map(read, book.work), shelf_windows(read, Shelf.NON_MEMBERS)
     left, right = st.columns(2)
     with left:
         st.markdown("**Along the book**")
         st.plotly_chart(
-            profile_figure(found, audit.judged.threshold, unit), key=f"books_profile_{chosen}", config=NO_LOGO
+            profile_figure(found, f"score ({unit})", audit.judged.threshold),
+            key=f"books_profile_{chosen}",
+            config=NO_LOGO,
         )
         st.caption(f"{book.n_snippets:,} snippets. Higher means more like what the model was trained on.")
     with right:
         st.markdown("**Word for word**")
-        where = extraction_map(read, book.work)
         if len(where.log_p):
-            st.plotly_chart(extraction_figure(where), key=f"books_map_{chosen}", config=NO_LOGO)
-            st.caption("How likely the model would write each passage of 50 tokens by itself after the 50 before it.")
+            st.plotly_chart(
+                extraction_figure({works[book.work].title: where}, others), key=f"books_map_{chosen}", config=NO_LOGO
+            )
+            st.caption(
+                "How likely the model would write each passage of 50 tokens by itself after the 50 before it. Dotted: "
+                "0.001, 0.01 and 0.5."
+            )
         else:
             st.caption("Snippets of fewer than 101 tokens hold no passage of 50 tokens after 50 others.")
-    if audit.extractions.by_work[book.work].n_windows:
-        st.plotly_chart(
-            extraction_shares(audit.extractions, book.work, works[book.work].title),
-            key=f"books_shares_{chosen}",
-            config=NO_LOGO,
-        )
-        _runs_of_windows(audit, book.work)
+    if len(where.log_p):
+        _beside_the_others(read, audit, book.work, where, others)
     _outstanding(run, summary, read, audit, book)
 
 
@@ -83,12 +88,27 @@ def _verdict(read: ReadBooks, book: BookResult) -> None:
     st.caption(f"{as_text(work.title)}{by}{year}, {work.n_words:,} words.{editions} {as_text(reason)}")
 
 
-def _runs_of_windows(audit: BookAudit, work: int) -> None:
-    summary = audit.extractions.by_work[work]
-    longest = ", ".join(
-        f"{run:,} at p ≥ {threshold:g}" for threshold, run in zip(summary.thresholds, summary.longest_runs, strict=True)
+def _beside_the_others(
+    read: ReadBooks, audit: BookAudit, work: int, where: ExtractionMap, others: NDArray[np.float64]
+) -> None:
+    """What could be had word for word of this book, and of the books that the model was not trained on."""
+    title = read.placed.works[work].title
+    st.plotly_chart(extraction_histogram(where.log_p, others, title), key=f"books_windows_{work}", config=NO_LOGO)
+    summaries = {"this book": audit.extractions.by_work[work]}
+    summaries |= {shelf: found for shelf, found in audit.extractions.by_shelf.items() if shelf != Shelf.AUDITED.value}
+    rows = []
+    for name, summary in summaries.items():
+        row: dict[str, str] = {"": name, "Windows": f"{summary.n_windows:,}"}
+        for threshold, share in zip(summary.thresholds, summary.shares, strict=True):
+            row[f"p ≥ {threshold:g}"] = f"{share:.1%}"
+        longest = [f"{run:,}" for run in summary.longest_runs]
+        row["Longest run of windows at each"] = " · ".join(longest)
+        rows.append(row)
+    st.table(pd.DataFrame(rows).set_index(""))
+    st.caption(
+        "A window is a passage of 50 tokens, one every 10; p is the chance that the model, given the 50 tokens before "
+        "it, writes it word for word in one try."
     )
-    st.caption(f"Longest run of neighbouring windows (one every 10 tokens): {longest}.")
 
 
 def _outstanding(run: Run, summary: BooksSummary, read: ReadBooks, audit: BookAudit, book: BookResult) -> None:
@@ -138,14 +158,15 @@ def _heatmap(run: Run, summary: BooksSummary, place: int) -> None:
 
 
 def _payload(run: Run, summary: BooksSummary, place: int) -> dict[str, Any]:
-    parameters = books_parameters(run.parameters)
-    shelves = shelves_of(parameters, store(), run)
-    if shelves.digest != summary.placed.shelves_sha256:
+    parameters, placed = books_parameters(run.parameters), summary.placed
+    document = placed.works[int(placed.work_of[place])].documents[int(placed.part[place])]
+    first_word, words = int(placed.first_word[place]), int(placed.word_count[place])
+    text = snippet_text(parameters, store(), run, document, first_word, words)
+    if text is None or text_key(text) != summary.snippets_sha256[place]:
         raise AuditError("The books are no longer those that were read.", "Duplicate the run on the books as they are.")
-    text = shelves.snippets[place].text
     plan = kept_plan(Artifacts(store()), run.id)
     cache = TokenCache(store(), settings().cache_bytes)
-    found = {} if plan is None else cache.get(summary.placed.identity, plan.windowing, [text_key(text)])
+    found = {} if plan is None else cache.get(placed.identity, plan.windowing, [text_key(text)])
     if not found:
         raise AuditError(
             "The cache no longer holds this reading.", "Duplicate the run, or read the passage on the Inspect page."

@@ -20,22 +20,31 @@ from auditlib.jobs import (
     load_books,
     load_read_books,
     load_used_calibration,
-    report_files,
 )
-from auditlib.jobs.kinds import kind_of
-from auditlib.reports.books_figures import means_by_shelf, rates_by_book, rates_histogram, sensitivity_figure
+from auditlib.jobs.books_report import evidence_as_shown
+from auditlib.reports.book_figures import (
+    means_by_shelf,
+    rate_histogram,
+    rates_by_book,
+    score_by_shelf,
+    sensitivity_figure,
+)
 from auditlib.reports.figures import auc_by_method, roc_figure, roc_log_figure
-from auditlib.reports.package import spreadsheet_csv
+from auditlib.reports.package import Package, make_package, spreadsheet_csv
 from auditlib.scoring import SCORES
 from auditlib.store import Run
 from auditlib.ui.books_one import one_book
-from auditlib.ui.books_shelves import CORRECTIONS, RULES
+from auditlib.ui.books_shelves import CORRECTIONS
 from auditlib.ui.handing_over import hand_over
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, show_error, signed, some
+from auditlib.ui.rules import name_of_rule, rules_with
 from auditlib.ui.run_heading import run_heading
 from auditlib.ui.verdicts import verdict_box
 
+MOST_ROWS = 30
+FEWEST_FOR_HISTOGRAM = 8
+AXES = {"score": "score", "k": "k", "words": "words", "rule": "threshold"}
 NO_LOGO = {"displaylogo": False}
 
 
@@ -63,11 +72,14 @@ def show_books(run: Run) -> None:
         one_book(done.run, done.summary, done.read, audit)
         _reference(done, audit)
         _sensitivity(done)
-        if kind_of(run.kind).evidence is not None:
-            hand_over(run, (), lambda by, with_texts: report_files(store(), replace(run, who=by), with_texts))
+        hand_over(run, (audit.settings,), lambda by, with_texts: _package(done, audit, by, with_texts))
         _origin(done, audit)
     except AuditError as error:
         show_error(error)
+
+
+def _package(done: FinishedBooks, audit: BookAudit, by: str, with_texts: bool) -> Package:
+    return make_package(evidence_as_shown(store(), done.run, done.summary, done.read, audit, by, with_texts))
 
 
 def _finished(run: Run) -> FinishedBooks:
@@ -88,12 +100,12 @@ def _controls(done: FinishedBooks) -> BookAudit:
     first, fixed = done.summary.found.settings, done.calibration is not None
     names = list(done.summary.found.methods) or [first.score]
     ks = sorted({*done.read.numbers.ks, first.k})
-    rules = RULES if first.rule in RULES.values() else {f"{first.rule:.3g} false positives": first.rule} | RULES
+    rules = rules_with(first.rule)
     began = {
         "score": first.score,
         "k": first.k,
         "alpha": first.alpha,
-        "rule": list(rules)[list(rules.values()).index(first.rule)],
+        "rule": name_of_rule(first.rule),
         "correction": first.correction,
     }
     for name, value in began.items():
@@ -157,7 +169,7 @@ def _listed(titles: list[str]) -> str:
 def _table(done: FinishedBooks, audit: BookAudit) -> None:
     st.subheader("Each book")
     table = book_table(done.read, audit)
-    st.dataframe(table, hide_index=True, height=min(36 * (len(table) + 1) + 4, 640))
+    st.dataframe(table, hide_index=True, height="auto" if len(table) <= 10 else 640)
     judged = audit.judged
     st.caption(
         f"Rates are shares of a book's snippets above the threshold, and the same corrected for the detector's errors, "
@@ -186,18 +198,19 @@ def book_table(read: ReadBooks, audit: BookAudit) -> pd.DataFrame:
         rows.append(
             {
                 "Book": work.title,
-                "Author": work.author,
-                "Year": "" if work.year is None else str(work.year),
-                "Snippets": book.n_snippets,
+                "Verdict": book.verdict.word.value,
                 "Raw rate": "–" if book.rate is None else _percent(book.rate.raw),
                 "Corrected rate": "–" if corrected is None else _percent(corrected),
-                "Mean score": "–" if book.mean is None else signed(book.mean, 3),
                 "p": "–" if book.p is None else f"{book.p:.3g}",
                 "p corrected": "–" if book.p_corrected is None else f"{book.p_corrected:.3g}",
-                "Verdict": book.verdict.word.value,
+                "Mean score": "–" if book.mean is None else signed(book.mean, 3),
+                "Snippets": book.n_snippets,
+                "Author": work.author,
+                "Year": "" if work.year is None else str(work.year),
             }
         )
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table.drop(columns=[name for name in ("Author", "Year") if not table[name].any()])
 
 
 def _order(book: BookResult) -> tuple[float, float]:
@@ -210,9 +223,7 @@ def _rates(done: FinishedBooks, audit: BookAudit) -> None:
     with left:
         st.subheader("How much of each book")
         if rated:
-            st.plotly_chart(rates_by_book(audit, done.read.placed), key="books_rates", config=NO_LOGO)
-            if len(audit.judged.books) > 10:
-                st.plotly_chart(rates_histogram(audit), key="books_histogram", config=NO_LOGO)
+            _rate_charts(done, audit)
             st.caption("An interval that is wide says that the known shelves do not tell the rate better than that.")
         else:
             st.caption("There are no rates: see below the table why.")
@@ -223,6 +234,35 @@ def _rates(done: FinishedBooks, audit: BookAudit) -> None:
             means_by_shelf(means, titles, SCORES[audit.settings.score].unit), key="books_means", config=NO_LOGO
         )
         st.caption("Each mark is a work. p of a book is the share of known non-members at or to the right of it.")
+        with st.popover("All snippets", icon=":material/stacked_line_chart:"):
+            _all_snippets(done, audit)
+
+
+def _all_snippets(done: FinishedBooks, audit: BookAudit) -> None:
+    placed, found, known = done.read.placed, audit.settings, audit.known
+    scores = {
+        Shelf.MEMBERS.value: known.scores[known.is_member],
+        Shelf.NON_MEMBERS.value: known.scores[~known.is_member],
+        Shelf.AUDITED.value: done.read.numbers.scores(found.score, found.k, places=placed.snippets_on(Shelf.AUDITED)),
+    }
+    figure = score_by_shelf(scores, f"{SCORES[found.score].label} ({SCORES[found.score].unit})", audit.judged.threshold)
+    st.plotly_chart(figure, key="books_snippets", config=NO_LOGO)
+
+
+def _rate_charts(done: FinishedBooks, audit: BookAudit) -> None:
+    rated = [(book.work, book.rate) for book in audit.judged.books if book.rate is not None]
+    rated.sort(key=lambda pair: -pair[1].raw.estimate)
+    shown, works = rated[:MOST_ROWS], done.read.placed.works
+    figure = rates_by_book(
+        [works[work].title for work, _ in shown], [r.raw for _, r in shown], [r.corrected for _, r in shown]
+    )
+    st.plotly_chart(figure, key="books_rates", config=NO_LOGO)
+    if len(rated) > len(shown):
+        st.caption(f"The {MOST_ROWS} books with the highest raw rates, of {len(rated):,}.")
+    if len(rated) > FEWEST_FOR_HISTOGRAM:
+        corrected = [rate.corrected.estimate for _, rate in rated if rate.corrected is not None]
+        histogram = rate_histogram([rate.raw.estimate for _, rate in rated], corrected)
+        st.plotly_chart(histogram, key="books_histogram", config=NO_LOGO)
 
 
 def _means(done: FinishedBooks, audit: BookAudit) -> tuple[dict[Shelf, np.ndarray], dict[Shelf, Sequence[str]]]:
@@ -270,9 +310,10 @@ def _reference(done: FinishedBooks, audit: BookAudit) -> None:
 
 def _sensitivity(done: FinishedBooks) -> None:
     with st.expander("How the verdicts change with the settings"):
-        variants = done.summary.found.variants
+        variants, works = done.summary.found.variants, done.read.placed.works
         if any(variant.words for variant in variants):
-            st.plotly_chart(sensitivity_figure(variants), key="books_sensitivity", config=NO_LOGO)
+            titles = [works[book.work].title for book in done.summary.found.judged.books]
+            st.plotly_chart(sensitivity_figure(variants, titles, AXES), key="books_sensitivity", config=NO_LOGO)
         st.caption(
             "One setting is changed at a time from those of the run; shorter snippets are the beginnings of those that "
             "were read. Only rates depend on the threshold rule. Choosing settings by this chart would spoil p."

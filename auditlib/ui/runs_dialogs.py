@@ -57,7 +57,7 @@ def delete_dialog(runs: Sequence[Run | RunLine]) -> None:
     st.markdown("\n".join(f"- {as_text(run.name) or '(no name)'}" for run in runs[:MOST_NAMED]))
     if len(runs) > MOST_NAMED:
         st.markdown(f"… and {len(runs) - MOST_NAMED:,} more")
-    st.markdown("Their results and files go with them. Saved calibrations and the cache stay.")
+    st.markdown("Results and files go too. Saved calibrations and the cache stay.")
     if st.button(f"Delete {some(len(runs), 'run')}", type="primary", icon=":material/delete:"):
         try:
             stayed = [run for run in runs if not jobs().delete(run.id)]

@@ -73,7 +73,7 @@ def _buttons(run: Run) -> None:
         if st.button("Delete", icon=":material/delete:", disabled=run.state not in FINISHED):
             delete_dialog([run])
     if view is None:
-        st.caption("This version does not know runs of this kind, so it can neither open nor repeat them.")
+        st.caption("There is no page for runs of this kind here, so they can be neither opened nor duplicated.")
 
 
 def _do(action: Callable[[str], bool], run: Run, said_otherwise: str) -> None:

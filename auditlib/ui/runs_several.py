@@ -62,7 +62,7 @@ def compare(first: Run, second: Run) -> None:
     elif first.kind in VIEWS:
         VIEWS[first.kind].compare(first, second)
     else:
-        st.info("This version does not know runs of this kind, so it cannot compare their results.")
+        st.info("There is no page for runs of this kind here, so their results cannot be compared.")
 
 
 def _differences(first: Run, second: Run) -> None:

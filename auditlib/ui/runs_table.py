@@ -141,7 +141,7 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
             "Model": [one_line(", ".join(line.models)) for line in shown],
             "Who": [one_line(line.who) for line in shown],
             created: pd.Series([line.created.astimezone(zone) for line in shown]),
-            "Took": [line.seconds(now) for line in shown],
+            "Took": pd.to_timedelta([_rounded(line.seconds(now)) for line in shown], unit="s"),
         }
     )
     st.dataframe(
@@ -149,12 +149,13 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
         hide_index=True,
         height=min(MOST_HEIGHT, ROW_HEIGHT * (len(shown) + 1) + 3),
         column_config={
-            "State": st.column_config.TextColumn(width=105),
-            "Kind": st.column_config.TextColumn(width=85),
-            "Who": st.column_config.TextColumn(width=90),
+            "State": st.column_config.TextColumn(width=95),
+            "Kind": st.column_config.TextColumn(width=80),
+            "Model": st.column_config.TextColumn(width=115),
+            "Who": st.column_config.TextColumn(width=80),
             created: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm", width=150),
             "Took": st.column_config.NumberColumn(
-                format="duration", width=75, help="From its start to its end, pauses included"
+                format="localized", width=95, alignment="left", help="From its start to its end, pauses included"
             ),
         },
         key=TABLE,
@@ -162,6 +163,13 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
         on_select=_select,
         placeholder="–",
     )
+
+
+def _rounded(seconds: float | None) -> float | None:
+    """Whole seconds, and from an hour on whole minutes."""
+    if seconds is None:
+        return None
+    return float(round(seconds) if seconds < 3600 else 60 * round(seconds / 60))
 
 
 def _select() -> None:

@@ -74,6 +74,11 @@ def extraction_map(read: ReadBooks, work: int) -> ExtractionMap:
     )
 
 
+def shelf_windows(read: ReadBooks, shelf: Shelf) -> NDArray[np.float64]:
+    """Log-probabilities (nats) of the windows of all works on a shelf."""
+    return _joined([read.numbers.windows_of(int(p)).astype(np.float64) for p in read.placed.snippets_on(shelf)])
+
+
 def profile(read: ReadBooks, work: int, score: str, k: float, outstanding: int = OUTSTANDING) -> Profile:
     """Scores along one work, and the snippets that stand out."""
     places = read.placed.snippets_of(work)
