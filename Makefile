@@ -1,5 +1,6 @@
 # make run    set up (first time only), serve the page on this machine, with a worker beside it
 # make test   set up what tests need and run them all
+# make test-servers SERVER=http://127.0.0.1:8311/v1  compare a server that holds the bundled model (named "target")
 # make bench  print speed and memory, measured side by side in one run
 # make simulate  try the statistics on made-up audits whose truth is known (minutes)
 # make tidy   format the code
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test bench simulate tidy
+.PHONY: run test test-servers bench simulate tidy
 
 run: $(VENV)/installed
 	@$(BIN)/python -m auditlib fetch || echo "The page starts all the same; there you can choose another model."
@@ -29,16 +30,22 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python tests/get_browser.py
 	@$(BIN)/python -m pytest
 
+test-servers: $(VENV)/installed-dev
+	@$(BIN)/python -m auditlib fetch
+	@AUDIT_TEST_SERVER=$(SERVER) $(BIN)/python -m pytest -s -m servers tests/models/test_real_server.py
+
 bench: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python -m benchmarks.scoring
 	@$(BIN)/python -m benchmarks.generation
 	@$(BIN)/python -m benchmarks.evidence
 	@$(BIN)/python -m benchmarks.prefix
+	@$(BIN)/python -m benchmarks.books
 	@$(BIN)/python -m benchmarks.jobs
 
 simulate: $(VENV)/installed-dev
 	@$(BIN)/python -m benchmarks.simulate
+	@$(BIN)/python -m benchmarks.simulate_books
 
 tidy: $(VENV)/installed-dev
 	@$(BIN)/ruff check --fix --quiet .

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
@@ -20,11 +22,21 @@ from auditlib.models.local import LocalModel
 from auditlib.models.opening import load_model
 from auditlib.models.request import ModelRequest
 from auditlib.store import Store
+from tests.get_browser import installed_browser
 
 # Small models are faster on one thread, and on a busy machine two threads wait for each other.
 torch.set_num_threads(1)
 
 WORKER_SECONDS = 120.0
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,6 +56,20 @@ def worker(session_home: Path) -> Iterator[Path]:
     yield session_home
     process.kill()
     process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, started once for all tests: two of these in one process disturb each other."""
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=installed_browser(), args=CHROMIUM_ARGUMENTS)
+        except PlaywrightError as error:
+            if os.environ.get("CI") == "true":
+                raise
+            pytest.skip(f"no Chromium could be started: {error.message.splitlines()[0]}")
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from auditlib.cli import app
+from auditlib.scoring import SCORES
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 TEXT = "The ferry was late, and nobody on the quay was surprised. She counted the apples twice."
@@ -38,7 +39,9 @@ def test_json_holds_every_score_with_the_model_and_versions_it_came_from(file: P
     code, out, _ = run("score", file, "--model", model, "--json", "--k", 10)
     (result,) = json.loads(out)
     assert code == 0
-    assert set(result["scores"]) == {"loss", "zlib", "lowercase", "min_k", "min_k_plus_plus"}
+    assert set(result["scores"]) == set(SCORES)
+    had = {name for name, value in result["scores"].items() if value is not None}
+    assert had == {"loss", "zlib", "lowercase", "min_k", "min_k_plus_plus", "surp"}
     assert result["k"] == 10
     assert result["perplexity"] == pytest.approx(math.exp(-result["scores"]["loss"]))
     assert len(result["model"]["weights_sha256"]) == 64

@@ -15,12 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 from auditlib.audits.calibration import calibrate, examine_words
+from auditlib.audits.demo import PLANTED
 from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
 from auditlib.cli import app
+from auditlib.cli.rerun import _own_adapter
 from auditlib.core import Document, Progress, TargetModel
 from auditlib.documents import read_file
 from auditlib.documents.cutting import Cutting
 from auditlib.jobs import load_read_sets, report_files
+from auditlib.models.adapters import find_adapter
 from auditlib.models.opening import load_model
 from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import MANIFEST, pack, unpack
@@ -240,6 +243,18 @@ def test_an_adapter_that_is_not_named_is_asked_for(rerun: Rerun, package: bytes,
     code, _, err = rerun(changed(package, tmp_path, "run.json", adapted), home=place.home)
     assert code == 2
     assert "--adapter" in err
+
+
+def test_the_programs_own_adapter_is_known_by_its_hash() -> None:
+    assert _own_adapter(find_adapter(PLANTED).sha256) == str(PLANTED)
+
+
+def test_a_run_on_the_demonstration_needs_nothing_brought(rerun: Rerun, place: Place) -> None:
+    done = finished_run(place, MADE, texts="demo", documents=(), cutting=Cutting("truncate", words=20))
+    code, out, err = rerun(report_files(place.store, done, with_pdf=False).data)
+    assert code == 0, err
+    assert "numbers come out again on 80 texts" in out
+    assert "the demonstration" in err
 
 
 def test_one_changed_byte_anywhere_is_refused(rerun: Rerun, package: bytes, place: Place) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from auditlib.core import AuditError, Capability, Document, Label, ModelIdentity, Progress, Snippet, TargetModel
 from auditlib.documents.sets import shared_passages, without_shared
-from auditlib.scoring import DEFAULT_K, SCORES, Reading, read_texts
+from auditlib.scoring import DEFAULT_K, SCORES, Companions, Reading, read_texts, with_companions
 
 FEWEST_TEXTS = 2
 
@@ -147,8 +147,12 @@ def labelled_sets(snippets: Sequence[Snippet], drop_shared: bool = True) -> Labe
     return LabelledSets(tuple(sorted(known, key=lambda s: (s.label.value, s.group, s.first_word, s.id))), tuple(notes))
 
 
-def read_sets(model: TargetModel, sets: LabelledSets, progress: Progress | None = None) -> ReadSets:
+def read_sets(
+    model: TargetModel, sets: LabelledSets, progress: Progress | None = None, companions: Companions | None = None
+) -> ReadSets:
     """Every text through the model, as it stands and in lower case. The one expensive step.
+
+    With `companions` what the scores need besides is read too; the texts of a prefix must not be in `sets`.
 
     Raises `AuditError`, naming the text, where one cannot be scored.
     """
@@ -156,6 +160,8 @@ def read_sets(model: TargetModel, sets: LabelledSets, progress: Progress | None 
     readings: list[Any] = [None] * len(sets.snippets)
     for index, reading in read_texts(model, sets.texts, progress=progress, names=names):
         readings[index] = reading
+    if companions is not None:
+        readings = with_companions(model, readings, companions, names, progress)
     return ReadSets(sets, tuple(readings), model.identity, model.capabilities)
 
 

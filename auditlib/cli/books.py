@@ -24,16 +24,14 @@ from auditlib.audits.books import (
     refuse_unusable,
 )
 from auditlib.audits.books.tables import book_table
-from auditlib.audits.calibration import checked_rule
 from auditlib.audits.saved_calibration import LARGEST_FILE_BYTES, Calibration, from_json, refuse_other_model, to_json
 from auditlib.cli.books_result import BooksShown, books_json, print_books
-from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_each, said, stop
+from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_each, said, stop, threshold_rule
 from auditlib.core import AuditError, Document
 from auditlib.documents import STEPS
 from auditlib.documents.catalogue import Entry, read_catalogue, with_catalogue
 from auditlib.documents.cutting import Cutting
 from auditlib.documents.snippets import SNIPPETS, WORDS
-from auditlib.evidence.thresholds import Rule
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.scoring import DEFAULT_K, SCORES
 
@@ -77,7 +75,7 @@ def books_command(
 ) -> None:
     """Find out which books a model was trained on: rates, p-values and verdicts beside works of known origin."""
     try:
-        settings = checked_settings(BookSettings(score, k, _rule(rule), alpha, correction, seed))  # type: ignore[arg-type]
+        settings = checked_settings(BookSettings(score, k, threshold_rule(rule), alpha, correction, seed))  # type: ignore[arg-type]
         _check_sources(members, non_members, calibration)
         _check_targets(table, report)
         saved = None if calibration is None else _calibration(calibration)
@@ -124,13 +122,6 @@ def books_command(
             print_books(shown)
     except AuditError as error:
         stop(error)
-
-
-def _rule(rule: str) -> Rule:
-    try:
-        return checked_rule(float(rule))
-    except ValueError:
-        return checked_rule(rule)
 
 
 def _check_sources(members: list[str] | None, non_members: list[str] | None, calibration: Path | None) -> None:
@@ -216,7 +207,7 @@ def _write_report(
     """The report as HTML and PDF, and the evidence package, into a folder."""
     # Plotly takes a second to import, which --help should not wait for.
     from auditlib.reports.books_facts import BooksFacts
-    from auditlib.reports.books_package import books_evidence, books_rerun_command
+    from auditlib.reports.books_package import books_command, books_evidence
     from auditlib.reports.package import make_package
 
     placed = shown.read.placed
@@ -228,7 +219,7 @@ def _write_report(
         texts="files",
         made=datetime.now(UTC),
         by="",
-        command=books_rerun_command(placed.identity, adapter, "files"),
+        command=books_command(placed, shown.found, adapter, "files"),
     )
     keys = [digest(snippet.text.encode("utf-8", "replace")).hexdigest() for snippet in shelves.snippets]
     with said.status("Writing the report …"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from auditlib.audits.books import BookAudit, BookPlan, BookResult, ReadBooks, Sh
 from auditlib.cli.common import result_console
 from auditlib.cli.json_output import to_json
 from auditlib.core import library_versions
-from auditlib.evidence import Interval, Word
+from auditlib.evidence import ExtractionSummary, Interval, Word
 from auditlib.scoring import SCORES
 
 MOST_BOOKS = 100
@@ -123,7 +124,15 @@ def _books(out: Console, shown: BooksShown, ordered: list[BookResult]) -> None:
     found = shown.found
     table = Table(title="Audited books", title_justify="left")
     table.add_column("book", overflow="fold")
-    for name in ("snippets", "raw rate", "corrected rate", "p", "p for the shelf", "passages p≥0.01"):
+    for name in (
+        "snippets",
+        "raw rate",
+        "corrected rate",
+        "p",
+        "p for the shelf",
+        "passages to be had",
+        "a passage's token",
+    ):
         table.add_column(name, justify="right")
     table.add_column("verdict")
     for book in ordered[:MOST_BOOKS]:
@@ -137,6 +146,7 @@ def _books(out: Console, shown: BooksShown, ordered: list[BookResult]) -> None:
             "–" if book.p is None else f"{book.p:.3g}",
             "–" if book.p_corrected is None else f"{book.p_corrected:.3g}",
             "–" if not extracted.n_windows else f"{extracted.shares[1]:.0%}",
+            _token_chance(extracted),
             book.verdict.word.value,
         )
     out.print(table)
@@ -145,8 +155,9 @@ def _books(out: Console, shown: BooksShown, ordered: list[BookResult]) -> None:
     others = found.extractions.by_shelf.get(Shelf.NON_MEMBERS.value)
     if others is not None and others.n_windows:
         out.print(
-            f"Passages of 50 tokens that the model would continue word for word with a chance of 1% or more: "
-            f"{others.shares[1]:.1%} among the known non-members.",
+            f"Passages had: 50 tokens that the model would go on with word for word with a chance of 1% or more; "
+            f"{others.shares[1]:.1%} among the known non-members. A token of the middle passage has a chance of "
+            f"{_token_chance(others)} there.",
             soft_wrap=True,
         )
     if found.judged.no_threshold:
@@ -199,6 +210,11 @@ def _sensitivity(out: Console, shown: BooksShown) -> None:
             for v in own
         )
         out.print(f"Books supported by {said}: {counts}", soft_wrap=True, highlight=False)
+
+
+def _token_chance(summary: ExtractionSummary) -> str:
+    """The geometric mean of the chances of a middle passage's 50 tokens."""
+    return "–" if summary.median_log_p is None else f"{math.exp(summary.median_log_p / 50):.1%}"
 
 
 def _work(shown: BooksShown, book: BookResult) -> Work:

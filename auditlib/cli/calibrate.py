@@ -11,16 +11,15 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from auditlib.audits.calibration import K_SCORES, KSweep, calibrate, checked_alpha, checked_rule, examine_words, k_sweep
+from auditlib.audits.calibration import K_SCORES, KSweep, calibrate, checked_alpha, examine_words, k_sweep
 from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, told_apart
 from auditlib.cli.calibration_files import TABLES, write_package, write_table, write_text
 from auditlib.cli.calibration_result import Shown, as_json, print_result
-from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_all, said, stop
+from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_all, said, stop, threshold_rule
 from auditlib.core import AuditError, Document, Label, TargetModel
 from auditlib.documents.cutting import Cutting
 from auditlib.documents.snippets import SNIPPETS, WORDS
-from auditlib.evidence.thresholds import Rule
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.reports.calibration_facts import Preparation
 from auditlib.scoring import DEFAULT_K, SCORES, checked_k
@@ -77,7 +76,7 @@ def calibrate_command(
     try:
         checked_k(k)
         checked_alpha(alpha)
-        chosen_rule = _rule(rule)
+        chosen_rule = threshold_rule(rule)
         if score not in SCORES:
             raise AuditError(f"There is no score {score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
         _check_targets(save, name, table, package)
@@ -116,13 +115,6 @@ def calibrate_command(
             print_result(shown)
     except AuditError as error:
         stop(error)
-
-
-def _rule(rule: str) -> Rule:
-    try:
-        return checked_rule(float(rule))
-    except ValueError:
-        return checked_rule(rule)
 
 
 def _check_targets(save: Path | None, name: str | None, table: Path | None, package: Path | None) -> None:

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from auditlib.audits.calibration import checked_rule
 from auditlib.core import AuditError, Document, TargetModel, settings
 from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
+from auditlib.evidence.thresholds import Rule
 from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
@@ -100,3 +102,11 @@ def stop(error: AuditError) -> NoReturn:
     """Says what is wrong and ends the command with exit code 2."""
     said.print(f"[bold red]Stopped:[/] {plain(error)}", soft_wrap=True)
     raise typer.Exit(2) from error
+
+
+def threshold_rule(said: str) -> Rule:
+    """How thresholds are chosen, as it is said in a shell. Raises `AuditError` for what is no way."""
+    try:
+        return checked_rule(float(said))
+    except ValueError:
+        return checked_rule(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -39,9 +40,20 @@ def worker(
 
 def _watch(pid: int, ended: threading.Event) -> None:
     while not ended.wait(LOOK_SECONDS):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if not _is_there(pid):
             ended.set()
-        except PermissionError:
-            pass  # it is there, and somebody else's
+
+
+def _is_there(pid: int) -> bool:
+    """Whether a process runs. One that has ended, and whose parent has not asked for it yet, does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # somebody else's
+    try:
+        said = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True  # no Linux
+    return said.rpartition(")")[2].split()[0] not in ("Z", "X")

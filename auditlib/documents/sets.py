@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditlib.core import Label, Snippet
+from auditlib.documents.clusters import first_of_cluster
 
 SHINGLE_WORDS = 8
 # Two texts share a passage if they share 50 words (Lee et al. 2022, "Deduplicating training data", use 50
@@ -115,19 +116,9 @@ def without_shared(snippets: Sequence[Snippet], pairs: Sequence[SharedPassage]) 
     Pairs that touch make a cluster. One that reaches across the sets goes as a whole, as nobody can say which
     label is right; of any other the first snippet stays.
     """
-    cluster_of = list(range(len(snippets)))  # each points to an earlier one of its cluster, or to itself
-
-    def first_of(place: int) -> int:
-        while cluster_of[place] != place:
-            cluster_of[place] = cluster_of[cluster_of[place]]
-            place = cluster_of[place]
-        return place
-
-    for pair in pairs:
-        low, high = sorted((first_of(pair.first), first_of(pair.second)))
-        cluster_of[high] = low
-    poisoned = {first_of(pair.first) for pair in pairs if pair.across}
-    return [snippet for place, snippet in enumerate(snippets) if first_of(place) == place and place not in poisoned]
+    first_of = first_of_cluster(len(snippets), ((pair.first, pair.second) for pair in pairs))
+    poisoned = {first_of[pair.first] for pair in pairs if pair.across}
+    return [snippet for place, snippet in enumerate(snippets) if first_of[place] == place and place not in poisoned]
 
 
 def word_hashes(text: str, vocabulary: dict[str, int]) -> NDArray[np.uint64]:

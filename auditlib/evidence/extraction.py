@@ -31,12 +31,17 @@ class Windows:
 
 @dataclass(frozen=True)
 class ExtractionSummary:
-    """What share of windows reaches each threshold of p_z, and the longest run of neighbouring ones that do."""
+    """What share of windows reaches each threshold of p_z, and the longest run of neighbouring ones that do.
+
+    median_log_p  of the middle window, nats; None where there is none. It tells a text that was half learnt, of which
+                  nothing could be had word for word, from one that is new
+    """
 
     n_windows: int
     thresholds: tuple[float, ...]
     shares: tuple[float, ...]
     longest_runs: tuple[int, ...]  # windows in a row
+    median_log_p: float | None = None
 
 
 def extraction_windows(logprob: ArrayLike, prefix: int = 50, suffix: int = 50, step: int = 10) -> Windows:
@@ -71,7 +76,8 @@ def extraction_summary(log_p: ArrayLike, thresholds: tuple[float, ...] = THRESHO
     values = np.asarray(log_p, dtype=np.float64)
     reached = [values >= np.log(threshold) for threshold in thresholds]
     shares = tuple(float(flags.mean()) if len(flags) else 0.0 for flags in reached)
-    return ExtractionSummary(len(values), thresholds, shares, tuple(_longest_run(flags) for flags in reached))
+    middle = float(np.median(values)) if len(values) else None
+    return ExtractionSummary(len(values), thresholds, shares, tuple(_longest_run(flags) for flags in reached), middle)
 
 
 def extraction_of_pieces(pieces: Sequence[ArrayLike], thresholds: tuple[float, ...] = THRESHOLDS) -> ExtractionSummary:
@@ -82,7 +88,8 @@ def extraction_of_pieces(pieces: Sequence[ArrayLike], thresholds: tuple[float, .
         sum(one.shares[place] * one.n_windows for one in own) / max(1, n) for place in range(len(thresholds))
     )
     longest = tuple(max((one.longest_runs[place] for one in own), default=0) for place in range(len(thresholds)))
-    return ExtractionSummary(n, thresholds, shares, longest)
+    middle = float(np.median(np.concatenate([np.asarray(piece) for piece in pieces]))) if n else None
+    return ExtractionSummary(n, thresholds, shares, longest, middle)
 
 
 def _longest_run(flags: np.ndarray) -> int:

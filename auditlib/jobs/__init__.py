@@ -13,6 +13,7 @@ from auditlib.jobs.books_texts import (
     demo_books_request,
     planned_shelves,
     shelves_of,
+    snippet_text,
 )
 from auditlib.jobs.brought import brought_file
 from auditlib.jobs.calibration_files import (
@@ -63,4 +64,5 @@ __all__ = [
     "planned_shelves",
     "report_files",
     "shelves_of",
+    "snippet_text",
 ]

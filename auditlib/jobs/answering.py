@@ -84,7 +84,7 @@ class Answers:
 
     def _devices(self) -> dict[str, list[str]]:
         shelf()
-        from auditlib.models.opening import available_devices, available_dtypes
+        from auditlib.models.placement import available_devices, available_dtypes
 
         return {device: available_dtypes(device) for device in available_devices()}
 

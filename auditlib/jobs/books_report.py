@@ -9,7 +9,7 @@ from auditlib.jobs.books_files import BooksSummary, load_books, load_read_books,
 from auditlib.jobs.books_texts import books_parameters, shelves_of
 from auditlib.jobs.cached_reading import text_key
 from auditlib.reports.books_facts import BooksFacts
-from auditlib.reports.books_package import books_evidence, books_rerun_command
+from auditlib.reports.books_package import books_command, books_evidence
 from auditlib.reports.package import Evidence
 from auditlib.store import Run, Store
 
@@ -28,8 +28,7 @@ def run_evidence(store: Store, run: Run, with_texts: bool = False) -> Evidence:
 def evidence_as_shown(
     store: Store, run: Run, summary: BooksSummary, read: ReadBooks, found: BookAudit, by: str, with_texts: bool = False
 ) -> Evidence:
-    """The same at other settings, as a page shows them. `by` is who stands on the report. Raises `AuditError` "
-    "likewise."""
+    """The same at other settings, as a page shows them. `by` stands on the report. Raises `AuditError` likewise."""
     parameters = books_parameters(run.parameters)
     texts = {}
     if with_texts:
@@ -48,7 +47,7 @@ def evidence_as_shown(
         texts=summary.texts,
         made=run.created,
         by=by,
-        command=books_rerun_command(read.placed.identity, parameters.model.adapter, summary.texts),
+        command=books_command(read.placed, found, parameters.model.adapter, summary.texts),
         run=run.id,
         version=summary.versions["pretraining-audit"],
         versions=summary.versions,

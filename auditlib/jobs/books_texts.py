@@ -12,9 +12,10 @@ from auditlib.audits.books.known import refuse_other_settings
 from auditlib.audits.demo import demo_books, demo_passages, planted_request
 from auditlib.audits.saved_calibration import Calibration, from_json
 from auditlib.core import AuditError, Document, Label
-from auditlib.documents.cutting import METHODS, Cutting
+from auditlib.documents.cutting import Cutting
+from auditlib.documents.snippets import excerpts
+from auditlib.jobs.asked import checked_method, document_keys, parameters_of
 from auditlib.jobs.brought import brought_documents
-from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
 from auditlib.store import Calibrations, Run, Store, Workspace
 
@@ -66,15 +67,9 @@ def demo_books_request() -> BooksParameters:
 
 def books_parameters(plain: Mapping[str, Any]) -> BooksParameters:
     """Parameters as a run keeps them, checked. Raises `AuditError` where they make no sense."""
-    try:
-        parameters = from_plain(BooksParameters, dict(plain))
-    except ValueError as error:
-        raise AuditError(f"These parameters make no sense: {error}.", "Start the run anew from its page.") from error
+    parameters = parameters_of(BooksParameters, plain)
     checked_settings(parameters.settings)
-    if parameters.cutting.method not in METHODS:
-        raise AuditError(
-            f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."
-        )
+    checked_method(parameters.cutting)
     if parameters.cutting.words < 1 or parameters.cutting.count < 1:
         raise AuditError("A book gives at least one snippet of at least one word.", "The paper takes 100 of 512.")
     if parameters.texts == "documents":
@@ -109,6 +104,17 @@ def _arranged(documents: Iterator[tuple[Shelf, Document]], parameters: BooksPara
     return shelves
 
 
+def snippet_text(
+    parameters: BooksParameters, store: Store, run: Run, document_id: str, first_word: int, words: int
+) -> str | None:
+    """One snippet of one document, without the others; None where the document has no such words."""
+    for _, document in shelved_documents(parameters, store, run):
+        if document.id == document_id:
+            (piece,) = excerpts(document, [(first_word, words)])
+            return None if piece is None else piece.text
+    return None
+
+
 def shelved_documents(parameters: BooksParameters, store: Store, run: Run) -> Iterator[tuple[Shelf, Document]]:
     """Every document and where it stands, one at a time. Raises `AuditError` likewise."""
     if parameters.texts == "demo":
@@ -138,14 +144,7 @@ def _demo() -> Iterator[tuple[Shelf, Document]]:
 
 
 def _documents(parameters: BooksParameters, workspace: Workspace) -> Iterator[tuple[Shelf, Document]]:
-    keys = {stored.document_id: stored.key for stored in workspace.documents()}
-    gone = [one for one in parameters.documents if one.id not in keys]
-    if gone:
-        those = "A document" if len(gone) == 1 else f"{len(gone):,} documents"
-        raise AuditError(
-            f"{those} of this run can no longer be found: deleted, or cleaned in another way since.",
-            "Bring the file again as it was, or start a run on the documents that are there.",
-        )
+    keys = document_keys((one.id for one in parameters.documents), workspace)
     for one in parameters.documents:
         document = workspace.open(keys[one.id])
         yield (

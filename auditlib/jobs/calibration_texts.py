@@ -10,10 +10,10 @@ from auditlib.audits.calibration import ALPHA, checked_alpha, checked_rule
 from auditlib.audits.demo import demo_passages
 from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label
-from auditlib.documents.cutting import METHODS, Cutting
+from auditlib.documents.cutting import Cutting
 from auditlib.evidence.thresholds import Rule
+from auditlib.jobs.asked import checked_method, document_keys, parameters_of
 from auditlib.jobs.brought import brought_documents
-from auditlib.jobs.plain import from_plain
 from auditlib.models.request import ModelRequest
 from auditlib.scoring import DEFAULT_K, SCORES, checked_k
 from auditlib.store import Run, Store, StoredDocument, Workspace
@@ -60,19 +60,13 @@ def chosen(documents: Sequence[StoredDocument] | Sequence[Document]) -> tuple[Ch
 
 def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     """Parameters as a run keeps them, checked. Raises `AuditError` where they make no sense."""
-    try:
-        parameters = from_plain(CalibrationParameters, dict(plain))
-    except ValueError as error:
-        raise AuditError(f"These parameters make no sense: {error}.", "Start the run anew from its page.") from error
+    parameters = parameters_of(CalibrationParameters, plain)
     checked_k(parameters.k)
     checked_alpha(parameters.alpha)
     checked_rule(parameters.rule)
     if parameters.score not in SCORES:
         raise AuditError(f"There is no score {parameters.score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
-    if parameters.cutting.method not in METHODS:
-        raise AuditError(
-            f"There is no way to cut called {parameters.cutting.method[:40]!r}.", f"Choose of {', '.join(METHODS)}."
-        )
+    checked_method(parameters.cutting)
     if parameters.texts == "documents" and not parameters.documents:
         raise AuditError("No document was chosen.", "Mark documents as members and non-members first.")
     return parameters
@@ -99,12 +93,5 @@ def cut_sets(parameters: CalibrationParameters, documents: Sequence[Document]) -
 
 
 def _documents(parameters: CalibrationParameters, workspace: Workspace) -> list[Document]:
-    keys = {stored.document_id: stored.key for stored in workspace.documents()}
-    gone = [one for one in parameters.documents if one.id not in keys]
-    if gone:
-        those = "A document" if len(gone) == 1 else f"{len(gone):,} documents"
-        raise AuditError(
-            f"{those} of this run can no longer be found: deleted, or cleaned in another way since.",
-            "Bring the file again as it was, or start a run on the documents that are there.",
-        )
+    keys = document_keys((one.id for one in parameters.documents), workspace)
     return [replace(workspace.open(keys[one.id]), label=one.label, group=one.group) for one in parameters.documents]

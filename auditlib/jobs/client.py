@@ -81,9 +81,7 @@ class JobClient:
         plain: dict[str, Any] = to_plain(parameters)
         known = kind_of(kind)
         known.check(plain)
-        return self._runs.add(
-            kind, name.strip() or known.label, plain, int(plain.get("seed", 0)), who, self._now(), files
-        )
+        return self._runs.add(kind, name.strip() or known.label, plain, _seed(plain), who, self._now(), files)
 
     def duplicate(self, run_id: str, changes: Mapping[str, Any], name: str, who: str = "") -> Run:
         """A new run like an old one but for `changes` of its parameters."""
@@ -134,19 +132,17 @@ class JobClient:
             value = self._answer({"what": "state"}, STATE_SECONDS)
         except AuditError as error:
             return WorkerState(False, str(error))
-        models = tuple(
-            LoadedModel(
-                request_from_wire(one["request"]),
-                ModelIdentity(**one["identity"]),
-                one["device"],
-                one["memory_bytes"],
-                one["context_length"],
-                one["tokens_per_second"],
+        try:
+            return WorkerState(
+                True,
+                "The worker is running.",
+                str(value["version"]),
+                value.get("process"),
+                value["run"],
+                tuple(_loaded(one) for one in value["models"]),
             )
-            for one in value["models"]
-        )
-        process = value.get("process")  # a worker of an earlier version does not say
-        return WorkerState(True, "The worker is running.", value["version"], process, value["run"], models)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return WorkerState(False, "The worker is of another version than this page. End it and start it again.")
 
     def model(self, request: ModelRequest) -> RemoteModel:
         """A model in the worker, loaded first if need be."""
@@ -169,3 +165,20 @@ class JobClient:
         home = self._settings.home_folder
         lines = ask(home, question) if silence_seconds is None else ask(home, question, silence_seconds)
         return [line["answer"] for line in lines if "answer" in line][-1]
+
+
+def _loaded(facts: Mapping[str, Any]) -> LoadedModel:
+    return LoadedModel(
+        request_from_wire(facts["request"]),
+        ModelIdentity(**facts["identity"]),
+        facts["device"],
+        facts["memory_bytes"],
+        facts["context_length"],
+        facts["tokens_per_second"],
+    )
+
+
+def _seed(plain: Mapping[str, Any]) -> int:
+    """The seed of the statistics, wherever a kind keeps it."""
+    settings = plain.get("settings")
+    return int(plain.get("seed", settings.get("seed", 0) if isinstance(settings, Mapping) else 0))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from auditlib.core import AuditError
 
+CAUSAL = "causal language model (such as GPT, Llama, Pythia or SmolLM)"
 WEIGHTS = "model.safetensors"
 WEIGHTS_INDEX = "model.safetensors.index.json"
 PICKLED_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
@@ -34,8 +36,13 @@ def stored_elements(weights: list[Path]) -> int:
     return total
 
 
-def check_model_folder(folder: Path) -> list[Path]:
-    """The folder's weight files, or `AuditError` saying why it must not or cannot be loaded."""
+def check_model_folder(
+    folder: Path, kinds: Collection[str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, wanted: str = CAUSAL
+) -> list[Path]:
+    """The folder's weight files, or `AuditError` saying why it must not or cannot be loaded.
+
+    `kinds` are the `model_type`s that will do, `wanted` what they are called.
+    """
     if not folder.is_dir():
         raise AuditError(f"There is no model folder {folder}.", "Check the path: the page's own machine is meant.")
     if not (folder / "config.json").is_file():
@@ -53,7 +60,7 @@ def check_model_folder(folder: Path) -> list[Path]:
             f"{folder} holds a model and an adapter side by side, so it is not clear which is meant.",
             "Move the adapter's files into a folder of their own and give both.",
         )
-    _check_config(folder)
+    _check_config(folder, kinds, wanted)
     weights = weight_files(folder)
     for file in weights:
         check_safetensors(file)
@@ -76,18 +83,18 @@ def read_json(file: Path) -> dict[str, Any]:
     return value
 
 
-def _check_config(folder: Path) -> None:
+def _check_config(folder: Path, kinds: Collection[str], wanted: str) -> None:
     config = read_json(folder / "config.json")
     kind = config.get("model_type")
-    if not isinstance(kind, str) or kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+    if not isinstance(kind, str) or kind not in kinds:
         if "auto_map" in config:
             raise AuditError(
                 f"The model in {folder} wants to run code of its own, which is never done here.",
                 "Use a model that Transformers supports by itself, or a version of this one converted to such.",
             )
         raise AuditError(
-            f"The model in {folder} is of a kind ({str(kind)[:40]!r}) that is not a known causal language model.",
-            "Choose a causal language model (such as GPT, Llama, Pythia or SmolLM).",
+            f"The model in {folder} is of a kind ({str(kind)[:40]!r}) that is not a known {wanted.partition(' (')[0]}.",
+            f"Choose a {wanted}.",
         )
     if "transformers_weights" in config:
         raise AuditError(

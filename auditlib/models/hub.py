@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
 from auditlib.core import AuditError
 from auditlib.models.folders import PICKLED_SUFFIXES
 
-WANTED = ["*.json", "*.safetensors", "tokenizer.model", "*.tiktoken", "merges.txt", "vocab.txt"]
+WANTED = ["*.json", "README.md", "*.safetensors", "tokenizer.model", "*.tiktoken", "merges.txt", "vocab.txt"]
 ANSWER_TIMEOUT_SECONDS = 15
 
 

@@ -87,6 +87,7 @@ class LocalModel:
         kind = self.device.type
         self.batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
         self._logit_rows = LOGIT_ROWS.get(kind, LOGIT_ROWS["cpu"])
+        self.longest_tried_prefix = 0  # tokens; see `PrefixedModel`, which tries once whether a prefix can be kept
         self.tokens_per_second: float | None = None  # of the last reading; None before the first
 
     @property
@@ -255,7 +256,7 @@ class LocalModel:
         flat_states = self.projection.states(ids).flatten(0, 1)
         targets = [_scored_places(w, encoded[w.text]) for w in windows]
         # The state one place before a token is what predicts it.
-        return self.statistics_at(lambda places: flat_states[places - 1], ids, targets, top)
+        return self.statistics_at(lambda places: flat_states[places.to(flat_states.device) - 1], ids, targets, top)
 
     def statistics_at(
         self, before: Callable[[Tensor], Tensor], ids: Tensor, targets: Sequence[tuple[int, int]], top: int
@@ -265,15 +266,14 @@ class LocalModel:
         `before` gives the states (m, d) that predict the tokens at places (m,) of the flattened rows.
         """
         places = torch.cat([row * ids.shape[1] + torch.arange(a, b) for row, (a, b) in enumerate(targets)])
-        places = places.to(self.device)
-        flat_ids = ids.flatten()
+        places, flat_ids = places.to(ids.device), ids.flatten()
         out = None
         if self.projection.takes_out and self.device.type == "cpu":
             out = torch.empty(min(self._logit_rows, len(places)), self.vocabulary_size)
-        slices = [
-            position_statistics(self.projection.logits(before(p), out), flat_ids[p], top)
-            for p in places.split(self._logit_rows)
-        ]
+        slices = []
+        for part in places.split(self._logit_rows):
+            logits = self.projection.logits(before(part), out)  # on whichever device the head is
+            slices.append(position_statistics(logits, flat_ids[part].to(logits.device), top))
         counts = [b - a for a, b in targets]
         columns = []
         for name in PositionStatistics.__dataclass_fields__:

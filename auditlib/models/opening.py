@@ -29,13 +29,20 @@ from auditlib.models.gguf import gguf_folder
 from auditlib.models.hashes import check_sha256, weights_sha256
 from auditlib.models.hub import hub_folder
 from auditlib.models.local import LocalModel
+from auditlib.models.placement import (
+    available_devices,
+    available_dtypes,
+    check_quantization,
+    loading_options,
+    memory_estimate,
+    refuse_what_cannot_fit,
+)
 from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, EndpointRequest, ModelRequest
 from auditlib.models.tokenizer_folder import load_encoder
 
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 ABOUT_THE_FILE = ("transformers_version", "_name_or_path", "torch_dtype", "dtype", "use_cache")
 # A second model is for comparing; more would fill the memory of most machines.
@@ -119,27 +126,6 @@ class ModelShelf:
 SHELF = ModelShelf()
 
 
-def available_devices() -> list[str]:
-    """Devices of this machine, the best first."""
-    devices = [f"cuda:{i}" for i in range(torch.cuda.device_count())]
-    if torch.backends.mps.is_available():
-        devices.append("mps")
-    return [*devices, "cpu"]
-
-
-def available_dtypes(device: str) -> list[str]:
-    """Data types that `device` computes in, the one to take by default first.
-
-    On a CPU that is float32 (bfloat16 works there, many times slower); on an accelerator the 16-bit type
-    that models are trained in.
-    """
-    if device.startswith("cuda"):
-        return ["bfloat16", "float16", "float32"] if torch.cuda.is_bf16_supported() else ["float16", "float32"]
-    if device == "mps":
-        return ["float16", "bfloat16", "float32"]
-    return ["float32", "bfloat16"]
-
-
 @dataclass(frozen=True)
 class ModelFiles:
     """A checked folder, ready to be loaded: what was asked for, and where and how it will run."""
@@ -153,6 +139,7 @@ class ModelFiles:
     device: str
     dtype: str
     adapter: AdapterFiles | None = None
+    quantization: str | None = None
 
 
 def load_model(request: ModelRequest, settings: Settings) -> LocalModel:
@@ -164,12 +151,16 @@ def find_files(request: ModelRequest, settings: Settings) -> ModelFiles:
     """The request's files, brought here and checked, but not loaded yet. Raises `AuditError`."""
     device = _chosen("device", request.device, available_devices())
     dtype = _chosen("data type", request.dtype, available_dtypes(device))
+    check_quantization(request.quantization, device, bool(request.adapter))
     folder, known_sha256, revision, name = _resolved(request, settings.home_folder)
     weights = check_model_folder(folder)
+    refuse_what_cannot_fit(memory_estimate(weights, device, dtype, request.quantization), name, device)
     digest = known_sha256 or weights_sha256(weights)
     check_sha256(digest, request.sha256, f"The weights of {name}")
     adapter = find_adapter(expanded(request.adapter)) if request.adapter else None
-    return ModelFiles(folder, tuple(weights), digest, name, request.source, revision, device, dtype, adapter)
+    return ModelFiles(
+        folder, tuple(weights), digest, name, request.source, revision, device, dtype, adapter, request.quantization
+    )
 
 
 def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
@@ -184,7 +175,7 @@ def load_files(files: ModelFiles, settings: Settings) -> LocalModel:
         weights_sha256=files.weights_sha256,
         config_sha256=_config_sha256(files.folder),
         tokenizer_sha256=encoder.sha256,
-        dtype=files.dtype,
+        dtype=files.dtype if files.quantization is None else f"{files.quantization} in {files.dtype}",
         backend="transformers",
         adapter=files.adapter.sha256 if files.adapter is not None else None,
     )
@@ -216,6 +207,12 @@ def _config_sha256(folder: Path) -> str:
 def expanded(path: str) -> Path:
     """`path` with `~` replaced where there is such a home; where there is none, the letters stay."""
     return Path(os.path.expanduser(path))
+
+
+def model_folder(request: ModelRequest, settings: Settings) -> tuple[Path, str]:
+    """The folder of a request's files, brought here but not checked, and a name for people. Raises `AuditError`."""
+    folder, _, _, name = _resolved(request, settings.home_folder)
+    return folder, name
 
 
 def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str | None, str]:
@@ -261,6 +258,7 @@ def _chosen(what: str, wanted: str, available: list[str]) -> str:
 
 
 def _load_weights(files: ModelFiles) -> PreTrainedModel:
+    options = loading_options(files.device, files.dtype, files.quantization)
     try:
         with explained(f"The model {files.name} could not be loaded"):
             config = AutoConfig.from_pretrained(files.folder, trust_remote_code=False, local_files_only=True)
@@ -269,15 +267,15 @@ def _load_weights(files: ModelFiles) -> PreTrainedModel:
             model, report = AutoModelForCausalLM.from_pretrained(
                 files.folder,
                 config=config,
-                dtype=DTYPES[files.dtype],
+                **options,
                 use_safetensors=True,
                 trust_remote_code=False,
                 local_files_only=True,
                 output_loading_info=True,
             )
             refuse_ill_fitting(report, files.name)
-            on_device: PreTrainedModel = model.to(files.device)
-            return on_device
+            placed: PreTrainedModel = model if "device_map" in options else model.to(files.device)
+            return placed
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         raise AuditError(
             f"{files.name} does not fit into the memory of {files.device}.",

@@ -139,31 +139,34 @@ class PrefixedModel:
         first = self._last_state.expand(len(rows), 1, -1)
         before = torch.cat([first, states[:, :-1]], dim=1).flatten(0, 1)
         targets = [(w.first_scored - w.begin, w.end - w.begin) for w in windows]
-        return self._model.statistics_at(lambda places: before[places], ids, targets, top)
+        return self._model.statistics_at(lambda places: before[places.to(before.device)], ids, targets, top)
 
     def _read_prefix(self) -> tuple[Cache | None, Tensor]:
-        """The prefix's keys and values, and the state of its last token. No cache where it cannot be kept so.
-
-        That a text read after them has the numbers of one read afresh is tried, as architectures differ.
-        """
-        projection, ids = self._model.projection, torch.tensor([self._tokens.prefix_ids], device=self.device)
+        """The prefix's keys and values, and the state of its last token. No cache where it cannot be kept so."""
+        ids = torch.tensor([self._tokens.prefix_ids], device=self.device)
         cache = DynamicCache()
         try:
-            states = projection.states_with(ids, cache)
+            states = self._model.projection.states_with(ids, cache)
             if not all(type(layer) is DynamicLayer for layer in cache.layers):
                 return None, states
             kept = Cache(layers=[_KeptLayer(layer) for layer in cache.layers])
-            probe = ids[:, :PROBE_TOKENS].expand(2, -1)
-            found = projection.logits(projection.states_with(probe, kept).flatten(0, 1), None)
-            whole = torch.cat([ids.expand(2, -1), probe], dim=1)
-            afresh = projection.states(whole)[:, ids.shape[1] :].flatten(0, 1)
-            truth = projection.logits(afresh, None)
+            if ids.shape[1] > self._model.longest_tried_prefix and not self._serves(kept, ids):
+                return None, states
         except (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
             if is_out_of_memory(error):
                 raise
-            return None, torch.empty(0)
-        error_found = float((found - truth).abs().max() / truth.abs().max().clamp(min=1.0))
-        return (kept if error_found <= TOLERANCE[self._network.dtype] else None), states[:, -1:]
+            return None, torch.empty(0)  # an architecture that keeps something else
+        self._model.longest_tried_prefix = max(self._model.longest_tried_prefix, ids.shape[1])
+        return kept, states[:, -1:]
+
+    def _serves(self, kept: Cache, ids: Tensor) -> bool:
+        """Whether tokens read after what was kept have the numbers of tokens read after the prefix itself."""
+        projection, probe = self._model.projection, ids[:, :PROBE_TOKENS]
+        found = projection.logits(projection.states_with(probe.expand(2, -1), kept).flatten(0, 1), None)
+        afresh = projection.states(torch.cat([ids, probe], dim=1))[:, ids.shape[1] :]
+        truth = projection.logits(afresh.flatten(0, 1), None).repeat(2, 1)
+        error = float((found - truth).abs().max() / truth.abs().max().clamp(min=1.0))
+        return error <= TOLERANCE[self._network.dtype]
 
 
 class _KeptLayer(DynamicLayer):  # type: ignore[misc]  # its library is not typed

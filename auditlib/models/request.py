@@ -75,6 +75,7 @@ class ModelRequest:
     A name that could be either is taken for a folder where there is one; "hub:owner/name" is never.
 
     `sha256`, where given, is what the weights must hash to; `adapter` is the folder of a PEFT adapter to merge in.
+    `device` "all-gpus" spreads the layers over them; `quantization` is "8bit" or "4bit", on NVIDIA GPUs only.
     Where `endpoint` is given, the model is behind that server and nothing else of this is looked at.
     """
 
@@ -84,4 +85,5 @@ class ModelRequest:
     revision: str | None = None
     sha256: str | None = None
     adapter: str | None = None
+    quantization: str | None = None
     endpoint: EndpointRequest | None = None

@@ -16,7 +16,7 @@ from auditlib.audits.books.passages import ExtractionMap, Profile
 from auditlib.audits.books.sensitivity import Variant
 from auditlib.audits.books.shelves import Shelf
 from auditlib.evidence import Interval, Word
-from auditlib.reports.figures import HEIGHT, MEMBERS, NEUTRAL, NON_MEMBERS, framed
+from auditlib.reports.figures import HEIGHT, MEMBERS, NEUTRAL, NON_MEMBERS, add_threshold, framed
 
 AUDITED = "#3f8f7f"
 SYMBOLS = {Word.SUPPORTED: "circle", Word.NOT_SUPPORTED: "x-thin-open", Word.INCONCLUSIVE: "circle-open"}
@@ -113,17 +113,7 @@ def score_by_shelf(
             name=f"{name} ({len(values):,})",
             hovertemplate="%{y:.1f}% near %{x:.3g}<extra>" + escape(name) + "</extra>",
         )
-    if threshold is not None and np.isfinite(threshold):
-        figure.add_vline(x=threshold, line_dash="dash", line_color=NEUTRAL)
-        figure.add_annotation(
-            x=threshold,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            xanchor="center",
-            showarrow=False,
-            text=f"threshold {threshold:.3g}".replace("-", "−"),
-        )
+    add_threshold(figure, threshold)
     return framed(figure, escape(score_name), "share of the shelf (%)")
 
 
@@ -155,7 +145,9 @@ def means_by_shelf(means: dict[Shelf, NDArray[np.float64]], titles: dict[Shelf, 
 def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float64] | None = None) -> go.Figure:
     """How likely the model would go on word for word, along each book by its title, all on one scale.
 
-    `known` are log-probabilities of the known non-members' windows: their highest hundredth is drawn as a line.
+    `known` are log-probabilities of the known non-members' windows: their highest hundredth is drawn as a line. The
+    scale is of powers of ten, so that a text that was half learnt stands out from new ones long before any passage
+    could be had.
     """
     figure = go.Figure()
     for place, (title, own) in enumerate(maps.items()):
@@ -180,9 +172,18 @@ def extraction_figure(maps: Mapping[str, ExtractionMap], known: NDArray[np.float
             annotation_text="known non-members: 99 of 100 below",
             annotation_position="bottom right",
         )
-    lowest = min((float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)), default=-10.0)
-    figure.update_yaxes(range=[lowest - 3, max(1.0, -lowest / 20)])
-    return framed(figure, "word of the book", "log10 of the chance of the next 50 tokens", height=HEIGHT + 40)
+    shown = [float(_log10(own.log_p).min()) for own in maps.values() if len(own.log_p)]
+    if known is not None and len(known):
+        shown.append(float(np.quantile(_log10(known), 0.99)) - 3)
+    lowest = min(shown, default=-3.0)
+    step = next(step for step in (1, 2, 3, 5, 10, 20, 30) if lowest >= -6 * step or step == 30)
+    ticks = list(range(0, int(lowest) - step, -step))
+    figure.update_yaxes(
+        range=[min(lowest, -3.0) * 1.05, 0.03 * max(3.0, -lowest)],
+        tickvals=ticks,
+        ticktext=["1" if tick == 0 else f"10<sup>−{-tick}</sup>" for tick in ticks],
+    )
+    return framed(figure, "word of the book", "chance of the next 50 tokens", height=HEIGHT + 40)
 
 
 def extraction_histogram(book: NDArray[np.float64], others: NDArray[np.float64], title: str) -> go.Figure:

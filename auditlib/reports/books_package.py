@@ -11,7 +11,6 @@ import pandas as pd
 
 from auditlib.audits.books import BookAudit, PlacedWorks, Shelf
 from auditlib.audits.books.tables import book_table, snippet_table, variant_table
-from auditlib.core import ModelIdentity
 from auditlib.models.request import BUNDLED
 from auditlib.reports.books import books_report
 from auditlib.reports.books_facts import BooksFacts
@@ -74,16 +73,26 @@ def numbers_to_compare(found: BookAudit, placed: PlacedWorks) -> dict[str, float
     return numbers
 
 
-def books_rerun_command(model: ModelIdentity, adapter: str | None, texts: str) -> str:
-    """What repeats the audit from a shell, given its package; see `rerun_command` of calibrations."""
-    words = ["python", "-m", "auditlib", "rerun", "PACKAGE.zip"]
-    if texts != "demo":
-        words += ["--texts", "TEXTS"]
-    if model.source != BUNDLED:
-        words += ["--model", model.source]
+def books_command(placed: PlacedWorks, found: BookAudit, adapter: str | None, texts: str) -> str:
+    """What repeats the audit from a shell. `adapter` is the adapter's folder, `texts` where the books came from.
+
+    MEMBERS, NON-MEMBERS, AUDITED and CALIBRATION.json stand for what only the reader knows: where the books lie.
+    """
+    settings, cutting = found.settings, placed.cutting
+    demo = texts == "demo"
+    words = ["python", "-m", "auditlib", "books", "--audited", "assets/demo/books" if demo else "AUDITED"]
+    if found.known.source:
+        words += ["--calibration", "CALIBRATION.json"]
+    else:
+        words += ["--members", "assets/demo/members.jsonl" if demo else "MEMBERS"]
+        words += ["--non-members", "assets/demo/non-members.jsonl" if demo else "NON-MEMBERS"]
+    if placed.identity.source != BUNDLED:
+        words += ["--model", placed.identity.source]
     if adapter is not None:
         words += ["--adapter", adapter]
-    return shlex.join(words)
+    words += ["--words", str(cutting.words), "--snippets", str(cutting.count), "--seed", str(cutting.seed)]
+    words += ["--score", settings.score, "--k", f"{settings.k:g}", "--rule", str(settings.rule)]
+    return shlex.join([*words, "--alpha", f"{settings.alpha:g}", "--correction", settings.correction])
 
 
 def _parameters(facts: BooksFacts) -> dict[str, Any]:

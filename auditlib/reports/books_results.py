@@ -26,6 +26,7 @@ from auditlib.scoring import SCORES
 TOP = 20  # rows of the paper's Table 2
 MOST_OPENED = 4
 MOST_REASONED = 20
+SUFFIX_TOKENS = 50  # of an extraction window
 AXES = {"score": "score", "k": "k", "words": "words", "rule": "rule"}
 
 
@@ -199,9 +200,11 @@ def _extraction(facts: BooksFacts) -> tuple[Block, ...]:
                 Column("Passages", numeric=True),
                 *(Column(f"chance ≥ {threshold:g}") for threshold in rows[0][1].thresholds),
                 Column("Longest run", "passages in a row, chance ≥ 0.01", numeric=True),
+                Column("Middle passage", "chance of a token"),
             ),
             tuple(_extraction_row(name, summary) for name, summary in rows),
-            "Share of the passages that the model would continue word for word with at least so much chance.",
+            "Share of the passages that the model would continue word for word with at least so much chance; and what "
+            "chance it gives to a token of the middle passage, as a geometric mean.",
         ),
         *(
             [
@@ -220,8 +223,10 @@ def _extraction(facts: BooksFacts) -> tuple[Block, ...]:
     )
 
 
-def _extraction_row(name: str, summary: ExtractionSummary) -> tuple[str | int, ...]:
-    return (name, summary.n_windows, *(f"{share:.1%}" for share in summary.shares), summary.longest_runs[1])
+def _extraction_row(name: str, summary: ExtractionSummary) -> tuple[str | int | None, ...]:
+    # The passage's chance is the product of its 50 tokens': their geometric mean can be read by people.
+    middle = None if summary.median_log_p is None else f"{np.exp(summary.median_log_p / SUFFIX_TOKENS):.1%}"
+    return (name, summary.n_windows, *(f"{share:.1%}" for share in summary.shares), summary.longest_runs[1], middle)
 
 
 def _sensitivity(facts: BooksFacts) -> tuple[Block, ...]:

@@ -77,17 +77,7 @@ def score_histogram(
 ) -> go.Figure:
     """Scores (n,) of both sets, as shares of each set; the threshold, where there is one, as a dashed line."""
     figure = _two_histograms(scores, is_member)
-    if threshold is not None and np.isfinite(threshold):
-        figure.add_vline(x=threshold, line_dash="dash", line_color=NEUTRAL)
-        figure.add_annotation(
-            x=threshold,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            xanchor="center",
-            showarrow=False,
-            text=f"threshold {threshold:.3g}".replace("-", "−"),
-        )
+    add_threshold(figure, threshold)
     return framed(figure, escape(score_name), "share of the set (%)")
 
 
@@ -167,6 +157,21 @@ def k_sweep_figure(ks: Sequence[int], aucs: Sequence[Interval], chosen_k: int) -
     )
     _add_chance(figure, "y")
     return framed(figure, "k (percent of tokens looked at)", "AUC with its 95% interval")
+
+
+def add_threshold(figure: go.Figure, threshold: float | None) -> None:
+    """The threshold on an axis of scores as a dashed line, where there is one."""
+    if threshold is not None and np.isfinite(threshold):
+        figure.add_vline(x=threshold, line_dash="dash", line_color=NEUTRAL)
+        figure.add_annotation(
+            x=threshold,
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            xanchor="center",
+            showarrow=False,
+            text=f"threshold {threshold:.3g}".replace("-", "−"),
+        )
 
 
 def framed(figure: go.Figure, x: str, y: str, height: int = HEIGHT) -> go.Figure:

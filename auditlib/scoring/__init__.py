@@ -1,7 +1,36 @@
 """Scores: `TokenStats` in, one number out, higher = more like what the model was trained on."""
 
-from auditlib.scoring import loss, lowercase, min_k, min_k_plus_plus, zlib_score  # noqa: F401  fill SCORES
-from auditlib.scoring.base import DEFAULT_K, SCORES, Reading, Score
+from auditlib.scoring import (  # noqa: F401  fill SCORES
+    loss,
+    lowercase,
+    min_k,
+    min_k_plus_plus,
+    neighbour,
+    pdd,
+    recall,
+    reference,
+    surp,
+    zlib_score,
+)
+from auditlib.scoring.base import DEFAULT_K, SCORES, Companion, Neighbours, Reading, Score
+from auditlib.scoring.companions import Companions, with_companions
+from auditlib.scoring.frequencies import FrequencyTable, frequency_table
+from auditlib.scoring.prefixes import drawn_prefix
 from auditlib.scoring.reading import all_scores, checked_k, read_texts
 
-__all__ = ["DEFAULT_K", "SCORES", "Reading", "Score", "all_scores", "checked_k", "read_texts"]
+__all__ = [
+    "DEFAULT_K",
+    "SCORES",
+    "Companion",
+    "Companions",
+    "FrequencyTable",
+    "Neighbours",
+    "Reading",
+    "Score",
+    "all_scores",
+    "checked_k",
+    "drawn_prefix",
+    "frequency_table",
+    "read_texts",
+    "with_companions",
+]

@@ -4,23 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from auditlib.core import Capability, TokenStats
+from auditlib.scoring.frequencies import FrequencyTable
 
 DEFAULT_K = 20.0
 
 
+class Companion(StrEnum):
+    """What some scores look at besides the text under the model: the name of the field of `Reading` that holds it."""
+
+    LOWERCASED = "lowercased"
+    REFERENCE = "reference"
+    NEIGHBOURS = "neighbours"
+    AFTER_NON_MEMBERS = "after_non_members"
+    AFTER_MEMBERS = "after_members"
+    FREQUENCIES = "frequencies"
+
+
+MISSING = {
+    Companion.LOWERCASED: "The text was not read in lower case, or is too short then.",
+    Companion.REFERENCE: "No reference model has read the text.",
+    Companion.NEIGHBOURS: "No variants of the text were made.",
+    Companion.AFTER_NON_MEMBERS: "The text was not read after known non-members.",
+    Companion.AFTER_MEMBERS: "The text was not read after known members.",
+    Companion.FREQUENCIES: "No corpus was named to count words in, or the model does not tell which tokens it reads.",
+}
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Variants of a text under the same model: the NLL of each, nats per token. `made_by` says what made them."""
+
+    nll: tuple[float, ...]
+    made_by: str
+
+
 @dataclass(frozen=True)
 class Reading:
-    """A text as a model read it: all that a score may look at.
+    """A text as a model read it, and what else was read for it: all that a score may look at.
 
-    `k` is in percent. `lowercased` are the statistics of `text.lower()`, for scores that compare with it.
+    k                  in percent
+    lowercased         the statistics of `text.lower()`
+    reference          the text under another model, whose tokens may be others
+    after_non_members, after_members   the text after a prefix of such texts; its first token is scored too
     """
 
     text: str
     stats: TokenStats
     k: float = DEFAULT_K
     lowercased: TokenStats | None = None
+    reference: TokenStats | None = None
+    neighbours: Neighbours | None = None
+    after_non_members: TokenStats | None = None
+    after_members: TokenStats | None = None
+    frequencies: FrequencyTable | None = None
 
 
 @dataclass(frozen=True)
@@ -36,16 +75,24 @@ class Score:
     meaning: str
     direction: str
     needs: frozenset[Capability]
-    reads_lowercased: bool
+    reads: frozenset[Companion]
     compute: Callable[[Reading], float]
+
+    @property
+    def reads_lowercased(self) -> bool:
+        """Whether the text must be read in lower case too."""
+        return Companion.LOWERCASED in self.reads
 
     def unavailable_because(self, reading: Reading, capabilities: frozenset[Capability]) -> str | None:
         """Why this score cannot be had for this reading, in words for people; None where it can."""
         if lacking := self.needs - capabilities:
             return f"This model does not give {', '.join(sorted(lacking))}."
-        if self.reads_lowercased and reading.lowercased is None:
-            return "The text was not read in lower case, or is too short then."
-        return None
+        lacking_too = [companion for companion in Companion if companion in self.reads and not _has(reading, companion)]
+        return MISSING[lacking_too[0]] if lacking_too else None
+
+
+def _has(reading: Reading, companion: Companion) -> bool:
+    return getattr(reading, companion.value) is not None
 
 
 SCORES: dict[str, Score] = {}
@@ -58,12 +105,12 @@ def score(
     meaning: str,
     direction: str,
     needs: frozenset[Capability] = frozenset({Capability.TOKEN_LOGPROBS}),
-    reads_lowercased: bool = False,
+    reads: frozenset[Companion] = frozenset(),
 ) -> Callable[[Callable[[Reading], float]], Callable[[Reading], float]]:
     """Registers the decorated function in `SCORES` under `name`."""
 
     def register(compute: Callable[[Reading], float]) -> Callable[[Reading], float]:
-        SCORES[name] = Score(name, label, unit, meaning, direction, needs, reads_lowercased, compute)
+        SCORES[name] = Score(name, label, unit, meaning, direction, needs, reads, compute)
         return compute
 
     return register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditlib.scoring.base import Reading, score
+from auditlib.scoring.base import Companion, Reading, score
 from auditlib.scoring.loss import negative_log_likelihood
 
 
@@ -13,7 +13,7 @@ from auditlib.scoring.loss import negative_log_likelihood
     meaning="Loss of the text as it stands against its loss in lower case: a text known by heart is known "
     "with its capitals.",
     direction="Higher (nearer 0): the text's own spelling is far better known than the lower-case one.",
-    reads_lowercased=True,
+    reads=frozenset({Companion.LOWERCASED}),
 )
 def lowercase_ratio(reading: Reading) -> float:
     """-NLL(text) / NLL(text.lower()), no unit, at most 0; -1 for a text without capitals (Carlini et al. 2021)."""

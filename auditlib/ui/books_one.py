@@ -13,7 +13,7 @@ from auditlib.audits.books import BookAudit, BookResult, ReadBooks, Shelf, extra
 from auditlib.audits.books.passages import ExtractionMap, shelf_windows
 from auditlib.core import AuditError, settings
 from auditlib.evidence import Word
-from auditlib.jobs import BooksSummary, books_parameters, shelves_of
+from auditlib.jobs import BooksSummary, books_parameters, snippet_text
 from auditlib.jobs.cached_reading import text_key
 from auditlib.jobs.executing import kept_plan
 from auditlib.reports.book_figures import extraction_figure, extraction_histogram, profile_figure
@@ -158,14 +158,15 @@ def _heatmap(run: Run, summary: BooksSummary, place: int) -> None:
 
 
 def _payload(run: Run, summary: BooksSummary, place: int) -> dict[str, Any]:
-    parameters = books_parameters(run.parameters)
-    shelves = shelves_of(parameters, store(), run)
-    if shelves.digest != summary.placed.shelves_sha256:
+    parameters, placed = books_parameters(run.parameters), summary.placed
+    document = placed.works[int(placed.work_of[place])].documents[int(placed.part[place])]
+    first_word, words = int(placed.first_word[place]), int(placed.word_count[place])
+    text = snippet_text(parameters, store(), run, document, first_word, words)
+    if text is None or text_key(text) != summary.snippets_sha256[place]:
         raise AuditError("The books are no longer those that were read.", "Duplicate the run on the books as they are.")
-    text = shelves.snippets[place].text
     plan = kept_plan(Artifacts(store()), run.id)
     cache = TokenCache(store(), settings().cache_bytes)
-    found = {} if plan is None else cache.get(summary.placed.identity, plan.windowing, [text_key(text)])
+    found = {} if plan is None else cache.get(placed.identity, plan.windowing, [text_key(text)])
     if not found:
         raise AuditError(
             "The cache no longer holds this reading.", "Duplicate the run, or read the passage on the Inspect page."

@@ -20,9 +20,8 @@ from auditlib.jobs import (
     load_books,
     load_read_books,
     load_used_calibration,
-    report_files,
 )
-from auditlib.jobs.kinds import kind_of
+from auditlib.jobs.books_report import evidence_as_shown
 from auditlib.reports.book_figures import (
     means_by_shelf,
     rate_histogram,
@@ -31,14 +30,15 @@ from auditlib.reports.book_figures import (
     sensitivity_figure,
 )
 from auditlib.reports.figures import auc_by_method, roc_figure, roc_log_figure
-from auditlib.reports.package import spreadsheet_csv
+from auditlib.reports.package import Package, make_package, spreadsheet_csv
 from auditlib.scoring import SCORES
 from auditlib.store import Run
 from auditlib.ui.books_one import one_book
-from auditlib.ui.books_shelves import CORRECTIONS, RULES
+from auditlib.ui.books_shelves import CORRECTIONS
 from auditlib.ui.handing_over import hand_over
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, show_error, signed, some
+from auditlib.ui.rules import name_of_rule, rules_with
 from auditlib.ui.run_heading import run_heading
 from auditlib.ui.verdicts import verdict_box
 
@@ -72,11 +72,14 @@ def show_books(run: Run) -> None:
         one_book(done.run, done.summary, done.read, audit)
         _reference(done, audit)
         _sensitivity(done)
-        if kind_of(run.kind).evidence is not None:
-            hand_over(run, (), lambda by, with_texts: report_files(store(), replace(run, who=by), with_texts))
+        hand_over(run, (audit.settings,), lambda by, with_texts: _package(done, audit, by, with_texts))
         _origin(done, audit)
     except AuditError as error:
         show_error(error)
+
+
+def _package(done: FinishedBooks, audit: BookAudit, by: str, with_texts: bool) -> Package:
+    return make_package(evidence_as_shown(store(), done.run, done.summary, done.read, audit, by, with_texts))
 
 
 def _finished(run: Run) -> FinishedBooks:
@@ -97,12 +100,12 @@ def _controls(done: FinishedBooks) -> BookAudit:
     first, fixed = done.summary.found.settings, done.calibration is not None
     names = list(done.summary.found.methods) or [first.score]
     ks = sorted({*done.read.numbers.ks, first.k})
-    rules = RULES if first.rule in RULES.values() else {f"{first.rule:.3g} false positives": first.rule} | RULES
+    rules = rules_with(first.rule)
     began = {
         "score": first.score,
         "k": first.k,
         "alpha": first.alpha,
-        "rule": list(rules)[list(rules.values()).index(first.rule)],
+        "rule": name_of_rule(first.rule),
         "correction": first.correction,
     }
     for name, value in began.items():

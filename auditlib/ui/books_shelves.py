@@ -13,7 +13,6 @@ from auditlib.audits.saved_calibration import Calibration
 from auditlib.core import AuditError, Label
 from auditlib.documents.catalogue import Entry, read_catalogue
 from auditlib.documents.cutting import Cutting
-from auditlib.evidence.thresholds import Rule
 from auditlib.jobs import BooksParameters, ShelvedDocument, chosen_calibration, demo_books_request, planned_shelves
 from auditlib.scoring import DEFAULT_K, SCORES
 from auditlib.store import StoredDocument
@@ -23,6 +22,7 @@ from auditlib.ui.cutting import choose_cutting
 from auditlib.ui.library import store, workspace
 from auditlib.ui.messages import as_text, show_error
 from auditlib.ui.models import current_request, loaded_current, model_name
+from auditlib.ui.rules import RULES
 from auditlib.ui.runs import start_form
 
 KIND = "books"
@@ -30,7 +30,6 @@ DOCUMENTS, DEMO = "From Documents", "Demo"
 SHELF_OF = {Label.MEMBER: Shelf.MEMBERS, Label.NON_MEMBER: Shelf.NON_MEMBERS, Label.UNKNOWN: Shelf.AUDITED}
 LEFT_OUT = "left out"
 REFERENCE_SHELF, SAVED = "Two shelves of known books", "A saved calibration"
-RULES: dict[str, Rule] = {"best accuracy": "accuracy", "5% false positives": 0.05, "1% false positives": 0.01}
 CORRECTIONS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli (any dependence)"}
 MOST_WARNINGS = 8
 

@@ -9,7 +9,6 @@ from auditlib.audits.calibration import K_SCORES, Calibrated, MethodResult, judg
 from auditlib.audits.sets import score_table
 from auditlib.core import AuditError
 from auditlib.evidence import Difference, Interval, TprAtFpr, Word
-from auditlib.evidence.thresholds import Rule
 from auditlib.jobs import calibration_parameters
 from auditlib.reports.figures import auc_by_method, k_sweep_figure, roc_figure, roc_log_figure
 from auditlib.reports.package import spreadsheet_csv
@@ -21,10 +20,10 @@ from auditlib.ui.calibration_report import report_and_package
 from auditlib.ui.calibration_run import FinishedCalibration
 from auditlib.ui.calibration_save import save_and_export
 from auditlib.ui.messages import as_text, show_error, signed
+from auditlib.ui.rules import name_of_rule, rules_with
 from auditlib.ui.run_heading import run_heading
 from auditlib.ui.verdicts import verdict_box
 
-RULES: dict[str, Rule] = {"best accuracy": "accuracy", "5% false positives": 0.05, "1% false positives": 0.01}
 NO_LOGO = {"displaylogo": False}
 
 
@@ -76,18 +75,14 @@ def _controls(done: FinishedCalibration) -> tuple[str, Calibrated]:
         format_func=lambda name: SCORES[name].label,
         key="calibration_score",
     )
-    rules = RULES if first.rule in RULES.values() else {f"{first.rule:.3g} false positives": first.rule} | RULES
+    rules = rules_with(first.rule)
     began = {
         "calibration_k": round(first.k),
         "calibration_alpha": first.alpha,
-        "calibration_rule": list(rules)[list(rules.values()).index(first.rule)],
+        "calibration_rule": name_of_rule(first.rule),
     }
-    for name, value in began.items():  # each run begins at its own settings
-        if st.session_state.get("calibration_controls") != done.run.id:
-            st.session_state[name] = value
-        else:
-            st.session_state.setdefault(name, value)
-    st.session_state["calibration_controls"] = done.run.id
+    for name, value in began.items():
+        st.session_state.setdefault(name, value)
     percent = k.slider("k (% of tokens, Min-K% family)", 1, 100, key="calibration_k", disabled=fixed)
     level = alpha.number_input("Alpha", 0.001, 0.5, step=0.01, format="%.3f", key="calibration_alpha")
     way: str = rule.selectbox("Threshold by", list(rules), key="calibration_rule", disabled=fixed)

@@ -35,6 +35,7 @@ from auditlib.evidence.thresholds import Rule
 from auditlib.jobs import (
     CalibrationParameters,
     CalibrationSummary,
+    RemoteModel,
     brought_file,
     chosen,
     load_calibration,
@@ -122,6 +123,8 @@ def finished(run: Run) -> FinishedCalibration:
             held = FinishedCalibration(run, summary, table, load_read_sets(store(), run, settings().cache_bytes))
         st.session_state["calibration_finished"] = held
         st.session_state["calibration_kept"] = _found_by(summary)
+        for name in ("k", "alpha", "rule"):  # each run begins at its own settings
+            st.session_state.pop(f"calibration_{name}", None)
     return held
 
 
@@ -201,18 +204,15 @@ def _expected(sets: LabelledSets) -> str:
     if model is None or not model.tokens_per_second:
         return ""
     try:
-        share = _share_of_tokens(model.identity.tokenizer_sha256, sets.digest, sets)
+        n_tokens = _expected_tokens(model.identity.tokenizer_sha256, sets.digest, model, sets)
     except AuditError:
         return ""
-    return f": about {duration(2 * share / model.tokens_per_second)} on this machine" if share else ""
+    return f": about {duration(2 * n_tokens / model.tokens_per_second)} on this machine" if n_tokens else ""
 
 
 @st.cache_data(show_spinner=False, max_entries=20)
-def _share_of_tokens(tokenizer: str, digest: str, _sets: LabelledSets) -> float:
+def _expected_tokens(tokenizer: str, digest: str, _model: RemoteModel, _sets: LabelledSets) -> float:
     """Tokens of all texts, told from some of them."""
-    model = loaded_current()
-    if model is None:
-        return 0.0
     step = max(1, len(_sets.texts) // SAMPLED)
-    counted = [n for n in model.lengths(_sets.texts[::step]) if n is not None]
+    counted = [n for n in _model.lengths(_sets.texts[::step]) if n is not None]
     return len(_sets.texts) * sum(counted) / len(counted) if counted else 0.0

@@ -67,7 +67,10 @@ def chosen_run(kind: str) -> Run | None:
     except AuditError as error:
         show_error(error)
         run = None
-    if run is None or run.kind != kind:
+    if run is not None and run.kind != kind:
+        st.info("The run of this address is of another kind. It opens from the Runs page.", icon=":material/history:")
+        run = None
+    if run is None:
         forget_run(kind)
         return None
     is_new_here = st.session_state.get(f"{kind}_run") != run.id

@@ -149,12 +149,13 @@ def _table(shown: Sequence[RunLine], ids: list[str], now: datetime) -> None:
         hide_index=True,
         height=min(MOST_HEIGHT, ROW_HEIGHT * (len(shown) + 1) + 3),
         column_config={
-            "State": st.column_config.TextColumn(width=105),
-            "Kind": st.column_config.TextColumn(width=85),
-            "Who": st.column_config.TextColumn(width=90),
+            "State": st.column_config.TextColumn(width=95),
+            "Kind": st.column_config.TextColumn(width=80),
+            "Model": st.column_config.TextColumn(width=115),
+            "Who": st.column_config.TextColumn(width=80),
             created: st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm", width=150),
             "Took": st.column_config.NumberColumn(
-                format="localized", width=85, help="From its start to its end, pauses included"
+                format="localized", width=95, alignment="left", help="From its start to its end, pauses included"
             ),
         },
         key=TABLE,

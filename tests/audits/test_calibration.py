@@ -21,7 +21,7 @@ from auditlib.audits.calibration import (
 from auditlib.audits.sets import ReadSets, labelled_sets, read_sets
 from auditlib.core import AuditError, Capability, Label
 from auditlib.evidence import Word
-from auditlib.scoring import SCORES
+from auditlib.scoring import SCORES, Companion
 from tests.audits.made import CountingModel, made_reading, made_sets, made_stats, snippet
 from tests.planted import made_up
 
@@ -48,7 +48,8 @@ def found(told: ReadSets) -> Calibrated:
 
 
 def test_score_that_tells_the_sets_apart_is_supported(found: Calibrated) -> None:
-    assert set(found.methods) == set(SCORES)
+    assert set(found.methods) == {name for name, score in SCORES.items() if score.reads <= {Companion.LOWERCASED}}
+    assert set(found.unavailable) == set(SCORES) - set(found.methods)  # nothing else was read
     assert found.methods["min_k"].verdict.word is Word.SUPPORTED
     assert all(reason.holds for reason in found.methods["min_k"].verdict.reasons)
 
@@ -94,7 +95,7 @@ def test_sets_of_different_lengths_are_not_supported() -> None:
 
 def test_p_is_corrected_for_every_score_that_was_looked_at(told: ReadSets, found: Calibrated) -> None:
     findings = found.methods["lowercase"].findings
-    assert findings.p_corrected == pytest.approx(min(1, len(SCORES) * findings.p))
+    assert findings.p_corrected == pytest.approx(min(1, len(found.methods) * findings.p))
     alone = found_in(told, names=["lowercase"]).methods["lowercase"].findings
     assert alone.p_corrected == pytest.approx(alone.p)
 

@@ -15,21 +15,9 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from playwright.sync_api import Error as PlaywrightError
-
-from tests.get_browser import installed_browser
+from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-]
 START_SECONDS = 60
 PATIENCE_MS = 90_000  # a busy machine may take long to import torch; nothing here measures time
 
@@ -45,19 +33,6 @@ class Server:
 def settle(page: Page) -> None:
     """Waits until the page has finished drawing itself: what is typed before that may be drawn over."""
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        try:
-            chromium = playwright.chromium.launch(executable_path=installed_browser(), args=CHROMIUM_ARGUMENTS)
-        except PlaywrightError as error:
-            if os.environ.get("CI") == "true":
-                raise
-            pytest.skip(f"no Chromium could be started: {error.message.splitlines()[0]}")
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

@@ -134,6 +134,7 @@ def test_a_run_from_its_start_to_its_deletion(
     def held() -> list[ModelRequest]:
         return [model.request for model in place.client.worker_state().models]
 
+    expect(page.get_by_text(f"process {worker.pid} · no run is at work", exact=False)).to_be_visible()
     assert place.model in held()
     while place.model in held():
         settle(page)

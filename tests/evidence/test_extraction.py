@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from auditlib.evidence import extraction_probability, extraction_summary, extraction_windows
+from auditlib.evidence import extraction_of_pieces, extraction_probability, extraction_summary, extraction_windows
 
 
 def test_windows_sum_the_suffix_and_not_the_prefix() -> None:
@@ -41,6 +41,16 @@ def test_summary_counts_shares_and_the_longest_run() -> None:
     assert summary.thresholds == (0.001, 0.01, 0.5)
     assert summary.shares == pytest.approx((5 / 6, 4 / 6, 3 / 6))
     assert summary.longest_runs == (5, 2, 2)
+
+
+def test_pieces_are_counted_together_and_no_run_goes_on_between_them() -> None:
+    pieces = [np.log([0.001, 0.6, 0.6]), np.array([]), np.log([0.6, 0.0001, 0.02])]
+    summary = extraction_of_pieces(pieces)
+    assert summary.n_windows == 6
+    assert summary.shares == pytest.approx((5 / 6, 4 / 6, 3 / 6))
+    assert summary.longest_runs == (3, 2, 2)
+    assert summary.median_log_p == pytest.approx((math.log(0.02) + math.log(0.6)) / 2)
+    assert extraction_of_pieces([]).median_log_p is None
 
 
 def test_no_windows_are_no_shares() -> None:

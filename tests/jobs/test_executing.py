@@ -60,7 +60,7 @@ def test_a_finished_run_shows_everything_without_model_or_texts(place: Place, mo
     assert read is not None
     summary = load_summary(place.store, run)
     expected = calibrate(read, examine_words(read.sets))
-    assert set(summary.found.methods) == {"loss", "zlib", "min_k", "min_k_plus_plus", "lowercase"}
+    assert set(summary.found.methods) == {"loss", "zlib", "min_k", "min_k_plus_plus", "lowercase", "surp"}
     for name, method in expected.methods.items():
         assert np.array_equal(summary.found.methods[name].scores, method.scores)
         assert summary.found.methods[name].verdict == method.verdict

@@ -17,7 +17,6 @@ from playwright.sync_api import Browser
 from auditlib.jobs.plain import to_plain
 from auditlib.models.request import ModelRequest
 from auditlib.store import RunState
-from tests.browser.conftest import browser  # noqa: F401  a fixture
 from tests.jobs.conftest import ROOT, Place, documents, free_port, is_served
 
 KILLS = 5
@@ -100,7 +99,7 @@ def test_a_page_that_is_killed_leaves_a_run_that_goes_on_to_the_same_bytes(
     places: Callable[..., Place],
     database: Callable[[], str | None],
     undisturbed: tuple[Mapping[str, str], int],
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     tmp_path: Path,
 ) -> None:
     """A served page, a browser that presses its button, and SIGKILL while the page follows the run."""

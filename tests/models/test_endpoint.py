@@ -225,7 +225,7 @@ def test_trouble_that_never_ends_is_named_with_the_text(local: LocalModel, troub
             list(model.token_stats([TEXTS[0]], names=["a.txt"]))
 
 
-@pytest.mark.parametrize("wrong", [0.5, "-1.0", None, True, 10**400], ids=str)
+@pytest.mark.parametrize("wrong", [0.5, "-1.0", None, True, 10**400, -9999.0], ids=str)
 def test_number_that_is_no_log_probability_is_never_passed_on(local: LocalModel, wrong: object) -> None:
     def spoil(answer: dict) -> dict:
         for told in answer["choices"][0]["prompt_logprobs"][2].values():
@@ -338,3 +338,35 @@ def test_two_servers_are_never_taken_for_one(local: LocalModel, folder: str) -> 
     assert first.digest != second.digest
     assert first.weights_sha256.startswith("unknown")
     assert first.name == NAME
+
+
+@pytest.mark.parametrize("vllm", [True, False], ids=["vllm", "openai"])
+def test_prefix_before_every_text_gives_what_it_gives_here(local: LocalModel, folder: str, vllm: bool) -> None:
+    prefix = made_up(900)
+    with served(local, vllm=vllm) as server:
+        model = connected(server, tokenizer=folder)
+        after = model.after(prefix)
+        assert after.windowing != model.windowing
+        assert_same(dict(after.token_stats(TEXTS)), dict(local.after(prefix).token_stats(TEXTS)))
+        assert_same(dict(model.token_stats(TEXTS)), dict(local.token_stats(TEXTS)))  # which has no prefix still
+        np.testing.assert_array_equal(model.token_ids(TEXTS[0]), local.token_ids(TEXTS[0]))
+
+
+def test_prefix_and_word_counts_need_a_tokenizer(local: LocalModel) -> None:
+    with served(local, vllm=False) as server:
+        model = connected(server)
+        for work in (lambda: model.after(made_up(900)), lambda: model.token_ids(TEXTS[0])):
+            with pytest.raises(AuditError, match="folder of the model's tokenizer"):
+                work()
+
+
+def test_vllm_whose_tokenizer_cannot_be_asked_reads_texts_whole(local: LocalModel) -> None:
+    with served(local, tokenize=False) as server:
+        model = connected(server)
+        assert model.tokens is None
+        found, own = dict(model.token_stats(TEXTS)), dict(local.token_stats(TEXTS))
+        assert_same(found, own)
+        np.testing.assert_array_equal(found[0].token_ids, own[0].token_ids)
+        np.testing.assert_array_equal(found[0].rank, own[0].rank)
+        with pytest.raises(AuditError, match=r"for emoji\.txt are not the letters of the text.*folder of the model"):
+            list(model.token_stats(["The ferry was late \N{GRINNING FACE} again."], names=["emoji.txt"]))

@@ -187,7 +187,7 @@ def test_answer_without_end_is_cut_off(local: LocalModel, trouble: str) -> None:
         model = connect(EndpointRequest(server.url, NAME), SETTINGS, QUICK)
         server.behaviour.always = trouble
         before = server.behaviour.n_completions
-        with pytest.raises(AuditError, match="more than 64 MiB" if trouble == "huge" else "packs its answers"):
+        with pytest.raises(AuditError, match="more than 32 MiB" if trouble == "huge" else "packs its answers"):
             list(model.token_stats([TEXT]))
         assert server.behaviour.n_completions - before == 1  # not asked for again
     assert LARGEST_ANSWER_BYTES < 100_000_000

@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 
 from auditlib.core import AuditError, Settings
 from auditlib.models.hashes import file_sha256
-from auditlib.models.opening import ModelShelf, available_devices, available_dtypes, load_model
+from auditlib.models.opening import ModelShelf, load_model
+from auditlib.models.placement import available_devices, available_dtypes
 from auditlib.models.request import ModelRequest
 from tests.tiny import gpt2_config, llama_config, save_folder
 

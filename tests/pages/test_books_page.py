@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from streamlit.testing.v1 import AppTest
 from auditlib.core import Document, Label, settings
 from auditlib.jobs import JobClient
 from auditlib.models.request import ModelRequest
-from auditlib.store import FINISHED, Run, RunState, Store, Workspace
+from auditlib.reports.archive import verify
+from auditlib.store import FINISHED, Run, Runs, RunState, Store, Workspace
 from tests.conftest import link_models, start_worker
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
@@ -113,7 +115,7 @@ def test_empty_page_says_what_to_bring(page: AppTest) -> None:
 
 
 def test_books_are_audited_and_settings_never_ask_the_model_again(
-    page: AppTest, shelf_home: Path, monkeypatch: pytest.MonkeyPatch
+    page: AppTest, shelf_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audited = [book("<b>A *hostile* title</b>", Label.UNKNOWN, 100), book("Another", Label.UNKNOWN, 101)]
     bring(shelf_home, [*shelf_of(6), *audited])
@@ -136,6 +138,16 @@ def test_books_are_audited_and_settings_never_ask_the_model_again(
     assert not page.exception
     again = next(frame.value for frame in page.dataframe if "p corrected" in frame.value.columns)
     assert set(again["Mean score"]) != set(table["Mean score"])
+
+    press(page, "Make the report")
+    assert not page.error
+    package = page.session_state["books_report"][1]
+    html = package.html.decode()
+    assert "&lt;b&gt;A *hostile* title&lt;/b&gt;" in html
+    assert "python -m auditlib books --audited AUDITED" in html
+    assert "--score loss --k 60 --rule 0.05 --alpha 0.2" in html
+    (tmp_path / "package.zip").write_bytes(package.data)
+    assert verify(tmp_path / "package.zip") == []
 
 
 def test_plan_warns_before_time_is_spent(page: AppTest, shelf_home: Path) -> None:
@@ -179,3 +191,11 @@ def test_run_that_was_deleted_says_so(page: AppTest) -> None:
     page.run()
     assert not page.exception
     assert "no longer there" in page.error[0].value
+
+
+def test_run_of_another_kind_is_said(page: AppTest, shelf_home: Path) -> None:
+    other = Runs(Store(shelf_home)).add("calibration", "another", {}, 0, "", datetime.now(UTC))
+    page.query_params["run"] = other.id
+    page.run()
+    assert not page.exception
+    assert "of another kind" in said(page)

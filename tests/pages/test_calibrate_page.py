@@ -158,7 +158,7 @@ def test_export_is_imported_again_and_damaged_ones_are_refused(page: AppTest, ti
     good = json.dumps(stored.value)
     Calibrations(Store(settings().home_folder)).delete(stored.name)
     for data, said in (
-        (good.replace('"version": 1', '"version": 2'), "newer version"),
+        (good.replace('"version": 2', '"version": 3'), "newer version"),
         (good.replace('"k": 20.0', '"k": 21.0'), "changed after it was written"),
         (good.replace('"auc"', '"acu"'), "not complete"),
         ("PK\x03\x04", "no calibration"),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditlib.core import AuditError, Document, Label, Snippet
+from auditlib.documents.clusters import first_of_cluster
 from auditlib.documents.cutting import Cutting
 from auditlib.documents.editions import SharedWork, Sketch, shared_works, sketch
 
@@ -217,20 +218,9 @@ def _without_copies(
 
 def _clusters(n: int, same: list[SharedWork]) -> list[list[int]]:
     """Places 0..n-1 in clusters of those that pairs connect, each in order."""
-    first = list(range(n))
-
-    def root(place: int) -> int:
-        while first[place] != place:
-            first[place] = first[first[place]]
-            place = first[place]
-        return place
-
-    for pair in same:
-        low, high = sorted((root(pair.first), root(pair.second)))
-        first[high] = low
     clusters: dict[int, list[int]] = {}
-    for place in range(n):
-        clusters.setdefault(root(place), []).append(place)
+    for place, first in enumerate(first_of_cluster(n, ((pair.first, pair.second) for pair in same))):
+        clusters.setdefault(first, []).append(place)
     return list(clusters.values())
 
 

@@ -15,6 +15,7 @@ from auditlib.models.endpoint.server import UnusableAnswerError
 
 # Rounding in the server's arithmetic may leave a log-probability a hair above 0.
 LARGEST_LOGPROB = 1e-3
+MINUS_INFINITY = -9999.0  # as vLLM writes it, since JSON cannot
 LARGEST_RANK = 2**31 - 1
 
 
@@ -133,7 +134,7 @@ def checked_logprob(value: Any) -> float:
         is_finite = math.isfinite(value)
     except OverflowError:  # a whole number beyond all floats
         is_finite = False
-    if not is_finite:
+    if not is_finite or value <= MINUS_INFINITY:
         raise UnusableAnswerError("a log-probability that is not finite")
     if value > LARGEST_LOGPROB:
         raise UnusableAnswerError(f"a log-probability above 0 ({value:g})")

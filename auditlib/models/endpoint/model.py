@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
 from auditlib.models.conformance import Check
@@ -22,6 +24,7 @@ from auditlib.models.endpoint.budget import Budget, Estimate
 from auditlib.models.endpoint.server import Server, StatusError, StoppedError
 from auditlib.models.endpoint.styles import Style
 from auditlib.models.endpoint.tokens import ServerTokens, refuse_control_letters
+from auditlib.models.prefixed import PrefixedTokens
 from auditlib.models.windows import Window, windows_of
 
 LONGEST_WINDOW = 8192  # as `LocalModel` has it: longer windows cost a server too much at once
@@ -80,6 +83,7 @@ class EndpointModel:
         self._model = model
         self._at_once = at_once
         self._free = threading.Semaphore(at_once)
+        self._prefixed: PrefixedTokens | None = None
         self._words: dict[str, int] = {}
         self._naming = threading.Lock()
         self._thread = threading.local()
@@ -109,7 +113,8 @@ class EndpointModel:
         """How texts are given to the model, as far as that decides their numbers."""
         if self.tokens is None:
             return f"whole texts by {self.abilities.style.name}"
-        return f"window {self._window_tokens} overlap {WINDOW_OVERLAP:g} by {self.abilities.style.name}"
+        after = f" after {self._prefixed.digest[:16]}" if self._prefixed is not None else ""
+        return f"window {self._window_tokens} overlap {WINDOW_OVERLAP:g} by {self.abilities.style.name}{after}"
 
     @property
     def _window_tokens(self) -> int:
@@ -140,6 +145,29 @@ class EndpointModel:
         body = self.abilities.style.body(self._model, prompt, top)
         with self._free:
             return self.server.complete(body, lambda value: value, lambda: self.budget.spend(n_tokens))
+
+    def after(self, prefix: str) -> EndpointModel:
+        """The same model with `prefix` before every text, sent with each of them; servers keep such beginnings.
+
+        Raises `AuditError` where no tokenizer says which tokens are the prefix's.
+        """
+        if self.tokens is None:
+            raise AuditError(
+                "Without a tokenizer nobody can tell where a prefix ends and the text begins.",
+                "Give the folder of the model's tokenizer.",
+            )
+        other = copy(self)  # the same server, budget and limit of requests
+        other._prefixed = PrefixedTokens(self.tokens, prefix, self._window_tokens)
+        return other
+
+    def token_ids(self, text: str) -> NDArray[np.int32]:
+        """The text's tokens, for counting them. Raises `AuditError` where the vocabulary is not known."""
+        if not isinstance(self.tokens, TextEncoder):
+            raise AuditError(
+                f"{self.server.address.host} does not tell the vocabulary, so words cannot be counted with it.",
+                "Give the folder of the model's tokenizer.",
+            )
+        return self.tokens.encode(text).token_ids
 
     def tokens_to_read(self, text: str, name: str = "The text") -> int:
         """Tokens that scoring `text` sends to the server, overlaps counted twice; an estimate without a tokenizer."""
@@ -233,7 +261,7 @@ class EndpointModel:
             if len(text.split()) < FEWEST_WORDS and len(text.encode("utf-8")) < FEWEST_BYTES:
                 raise AuditError(f"{name} is too short to be scored.", "Give a longer text: a sentence at the least.")
             return None, [_Prompt(index, None, self._estimated(text))]
-        encoded = self.tokens.encode(text, name)
+        encoded = (self._prefixed or self.tokens).encode(text, name)
         n_prefix = len(encoded.prefix_ids)
         room = self._window_tokens - n_prefix
         if room < 2:

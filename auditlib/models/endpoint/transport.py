@@ -25,7 +25,7 @@ from pydantic import SecretStr
 from auditlib.core import AuditError
 from auditlib.models.endpoint.address import Address, is_private
 
-LARGEST_ANSWER_BYTES = 64 << 20  # 20 alternatives at each of 8,192 tokens are about 15 MB of JSON
+LARGEST_ANSWER_BYTES = 32 << 20  # 20 alternatives at each of 8,192 tokens are about 15 MB of JSON
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 5.0
 MOST_IDLE_CONNECTIONS = 64

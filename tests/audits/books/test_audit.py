@@ -17,6 +17,7 @@ from auditlib.audits.books import (
     audit_books,
     extraction_map,
     judged_with,
+    plan_books,
     profile,
 )
 from auditlib.audits.books.known import corners, known_shelf
@@ -24,6 +25,7 @@ from auditlib.audits.calibration import calibrate
 from auditlib.audits.calibration import examine_words as words_of_sets
 from auditlib.audits.saved_calibration import Calibration, keep
 from auditlib.core import AuditError
+from auditlib.documents.cutting import Cutting
 from auditlib.evidence import Roc, Word, roc
 from auditlib.jobs.plain import from_plain, to_plain
 from auditlib.scoring import SCORES
@@ -256,3 +258,13 @@ def test_known_works_are_groups(books: ReadBooks) -> None:
     assert known.n_works == (30, 60)
     assert known.findings is not None
     assert known.findings.auc.method == "grouped bootstrap"
+
+
+def test_500_books_at_once_are_planned_and_judged() -> None:
+    arranged = shelves(*shelved(20, 20, 500, words=90), cutting=Cutting("sample", 2, 40))
+    plan = plan_books(arranged, BookSettings())
+    # 20 known works cannot carry 500 books unless nearly all stand out, and that is said before the run.
+    assert any("Corrected for 500 audited books" in warning for warning in plan.warnings)
+    found = audit_books(read(arranged, seen=(1.0, 0.0)), BookSettings())
+    assert len(found.judged.books) == 500
+    assert {book.verdict.word for book in found.judged.books} == {Word.INCONCLUSIVE}
