@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -19,6 +20,7 @@ from auditlib.store import Artifacts, Run, Runs, Store
 RESULT = "result.json"
 JUDGEMENTS = "judgements.json"
 GALLERY = "gallery.json"
+RATINGS = "ratings.json"  # people's own; the run does not make it
 CHUNKS_FILE = "chunks.parquet"
 COMPLETIONS_FILE = "completions.parquet"
 QUESTIONS_FILE = "answers.parquet"
@@ -60,6 +62,24 @@ def load_unlearning(store: Store, run: Run) -> UnlearningResult:
 def load_gallery(store: Store, run: Run) -> Gallery:
     """The closest completions. Raises `AuditError` likewise."""
     return _load(Gallery, store, run, GALLERY)
+
+
+def people_ratings(store: Store, run: Run) -> dict[tuple[str, int], int]:
+    """What people have rated, by chunk and sample; nothing where the file is not there or says nothing of use."""
+    artifacts = Artifacts(store)
+    if all(file.name != RATINGS for file in artifacts.of(run.id)):
+        return {}
+    try:
+        rows = json.loads(artifacts.read(run.id, RATINGS))
+        return {(str(chunk), int(sample)): int(rating) for chunk, sample, rating in rows if 1 <= int(rating) <= 5}
+    except (AuditError, ValueError, TypeError):
+        return {}
+
+
+def keep_ratings(store: Store, run: Run, ratings: Mapping[tuple[str, int], int], now: datetime) -> None:
+    """Keeps people's ratings with the run, in place of those that were there."""
+    rows = [[chunk, sample, rating] for (chunk, sample), rating in sorted(ratings.items())]
+    Artifacts(store).put(run.id, RATINGS, "application/json", json.dumps(rows).encode(), now)
 
 
 def all_judgements(store: Store, run: Run) -> dict[str, dict[str, Any]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from hashlib import sha256
 
-from auditlib.audits.unlearning import Chunk, UnlearningResult, cut_works
+from auditlib.audits.unlearning import Chunk, UnlearningResult, cut_works, judged_again
+from auditlib.audits.unlearning.gallery import with_ratings
+from auditlib.audits.unlearning.screening import FACTOR
 from auditlib.core import AuditError
 from auditlib.jobs.kept_generation import generation_speed
 from auditlib.jobs.plain import to_plain
-from auditlib.jobs.unlearning_files import load_gallery, load_unlearning, tables_of
+from auditlib.jobs.unlearning_files import load_gallery, load_unlearning, people_ratings, tables_of
 from auditlib.jobs.unlearning_texts import UnlearningParameters, unlearning_parameters, unlearning_works
 from auditlib.reports.package import Evidence, InputText
 from auditlib.reports.unlearning import unlearning_report
@@ -18,12 +20,19 @@ from auditlib.store import Run, Runs, Store
 
 
 def run_evidence(store: Store, run: Run, with_texts: bool = False) -> Evidence:
-    """All that goes into report and package; the same for the same run, whenever it is asked for.
+    """All that goes into report and package, with the ratings that people have given since.
 
     Raises `AuditError` where a file of the run is gone or altered, and `with_texts` where a work is.
     """
+    result, ratings = load_unlearning(store, run), people_ratings(store, run)
+    if ratings:
+        result = judged_again(result, result.settings.factor, ratings)
+    return evidence_as_shown(store, run, result, run.who, with_texts)
+
+
+def evidence_as_shown(store: Store, run: Run, result: UnlearningResult, by: str, with_texts: bool = False) -> Evidence:
+    """The same of a result as a page shows it. `by` stands on the report. Raises `AuditError` likewise."""
     parameters = unlearning_parameters(run.parameters)
-    result = load_unlearning(store, run)
     texts: dict[str, Chunk] = {}
     if with_texts:
         settings = result.settings
@@ -36,11 +45,11 @@ def run_evidence(store: Store, run: Run, with_texts: bool = False) -> Evidence:
     facts = UnlearningFacts(
         name=run.name,
         result=result,
-        gallery=load_gallery(store, run),
+        gallery=with_ratings(load_gallery(store, run), result.completions),
         speed=generation_speed(store, run),
         made=run.created,
-        by=run.who,
-        command=_command(parameters),
+        by=by,
+        command=_command(parameters, result),
         run=run.id,
         version=run.versions.get("pretraining-audit", ""),
         versions=run.versions,
@@ -91,12 +100,13 @@ def _inputs(store: Store, run: Run, result: UnlearningResult, texts: dict[str, C
     return found
 
 
-def _command(parameters: UnlearningParameters) -> str:
+def _command(parameters: UnlearningParameters, result: UnlearningResult) -> str:
     """What reruns it from a shell, as far as that can be said: a judge's key and people's files are their own."""
+    window = "" if result.settings.factor == FACTOR else f" --factor {result.settings.factor:g}"
     if parameters.texts == "demo":
-        return "python -m auditlib unlearning --demo"
+        return f"python -m auditlib unlearning --demo{window}"
     return (
         "python -m auditlib unlearning --forget … --keep … --held-out … --original … --unlearned … "
         f"--words {parameters.settings.chunk_words} --prompt-words {parameters.settings.prompt_words} "
-        f"--samples {parameters.settings.samples} --seed {parameters.seed}"
+        f"--samples {parameters.settings.samples} --seed {parameters.seed}{window}"
     )

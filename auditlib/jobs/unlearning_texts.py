@@ -10,16 +10,19 @@ from typing import Any, Literal
 from auditlib.audits.demo import demo_books, planted_request, unlearned_request
 from auditlib.audits.unlearning import (
     DEMO_SETTINGS,
+    Chunks,
     Questions,
     Role,
     UnlearningSettings,
     Work,
     checked_unlearning,
 )
+from auditlib.audits.unlearning.completions import chosen_chunks
 from auditlib.core import AuditError, Document, Label
 from auditlib.jobs.brought import QUESTIONS, brought_documents
 from auditlib.jobs.plain import from_plain, to_plain
-from auditlib.models.judge_questions import MOST_EACH
+from auditlib.models.judge_prompt import messages_for, reckoned_tokens
+from auditlib.models.judge_questions import MOST_EACH, QUESTION_TOKENS, question_messages
 from auditlib.models.judge_request import JudgeRequest
 from auditlib.models.request import BUNDLED, ModelRequest
 from auditlib.store import Artifacts, Run, Store, StoredDocument, Workspace
@@ -98,22 +101,50 @@ def unlearning_parameters(plain: Mapping[str, Any]) -> UnlearningParameters:
 
 def unlearning_works(parameters: UnlearningParameters, store: Store, run: Run) -> list[Work]:
     """The works with their roles. Raises `AuditError` where a document was deleted or changed since it was chosen."""
-    if parameters.texts == "demo":
-        return [Work(book, _demo_role(book)) for book in demo_books()]
     if parameters.texts == "brought":
-        by_id = {document.id: document for document in brought_documents(store, run)}
-    else:
-        workspace = Workspace(store, run.workspace)
-        wanted = {one.id for one in parameters.documents}
-        by_id = {d.document_id: workspace.open(d.key) for d in workspace.documents() if d.document_id in wanted}
-    gone = [one for one in parameters.documents if one.id not in by_id]
+        return _with_roles({one.id: one for one in brought_documents(store, run)}, parameters.documents)
+    return chosen_works(parameters.texts, parameters.documents, store, run.workspace)
+
+
+def chosen_works(
+    texts: Literal["documents", "demo"], documents: Sequence[RoleDocument], store: Store, workspace: str
+) -> list[Work]:
+    """The works of a workspace, or the demo's, with their roles. Raises `AuditError` likewise."""
+    if texts == "demo":
+        return [Work(book, _demo_role(book)) for book in demo_books()]
+    files, wanted = Workspace(store, workspace), {one.id for one in documents}
+    by_id = {d.document_id: files.open(d.key) for d in files.documents() if d.document_id in wanted}
+    return _with_roles(by_id, documents)
+
+
+def _with_roles(by_id: Mapping[str, Document], documents: Sequence[RoleDocument]) -> list[Work]:
+    gone = [one for one in documents if one.id not in by_id]
     if gone:
         those = "A document" if len(gone) == 1 else f"{len(gone):,} documents"
         raise AuditError(
             f"{those} of this run can no longer be found: deleted, or cleaned in another way since.",
             "Bring the file again as it was, or start a run on the documents that are there.",
         )
-    return [Work(replace(by_id[one.id], group=one.group), one.role) for one in parameters.documents]
+    return [Work(replace(by_id[one.id], group=one.group), one.role) for one in documents]
+
+
+def expected_judging(parameters: UnlearningParameters, chunks: Chunks) -> tuple[int, int]:
+    """Pairs that the judge would be asked about, and tokens that this and making questions would take, reckoned before
+    anything is generated: as if each completion were as long as the true continuation.
+    """
+    settings = parameters.all_settings
+    chosen = chosen_chunks(chunks.chunks, settings.most_chunks, settings.seed)
+    pairs = len(chosen) * settings.samples
+    tokens = settings.samples * sum(
+        reckoned_tokens(messages_for(chunk.continuation, chunk.continuation)) for chunk in chosen
+    )
+    if parameters.judged_questions:
+        each = parameters.judged_questions
+        tokens += sum(
+            reckoned_tokens(question_messages(chunk.text, each)) + QUESTION_TOKENS * each
+            for chunk in chunks.of(Role.FORGET)
+        )
+    return pairs, tokens
 
 
 def questions_file(questions: Questions) -> dict[str, bytes]:

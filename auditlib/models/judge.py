@@ -7,7 +7,6 @@ environment (see `auditlib.models.endpoint.keys`), and in nothing that is kept.
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +20,18 @@ from auditlib.models.endpoint.budget import Budget, Estimate
 from auditlib.models.endpoint.keys import KEYS
 from auditlib.models.endpoint.patience import Patience
 from auditlib.models.endpoint.server import Server, StatusError, UnusableAnswerError
-from auditlib.models.judge_prompt import NoRating, Rating, asked_again, messages_for, read_rating
-from auditlib.models.judge_questions import Asked, question_messages, read_asked
+from auditlib.models.judge_prompt import (
+    ANSWER_TOKENS,
+    NoRating,
+    Rating,
+    asked_again,
+    messages_for,
+    read_rating,
+    reckoned_tokens,
+)
+from auditlib.models.judge_questions import QUESTION_TOKENS, Asked, question_messages, read_asked
 from auditlib.models.judge_request import JudgeRequest
 
-ANSWER_TOKENS = 200
-QUESTION_TOKENS = 120  # for each question that is asked for
-CHARACTERS_A_TOKEN = 3.0  # on the safe side for English
 PATIENCE = Patience(tries=4, first_wait=0.5, longest_wait=10.0)
 Pair = tuple[str, str]
 
@@ -61,7 +65,7 @@ class Judge:
     def estimate(self, pairs: Sequence[Pair]) -> Estimate:
         """What rating these pairs would take now: kept ones cost nothing."""
         new = {rating_key(self.request, messages): messages for messages in (messages_for(*pair) for pair in pairs)}
-        tokens = sum(_tokens(messages) for key, messages in new.items() if key not in self._kept)
+        tokens = sum(reckoned_tokens(messages) for key, messages in new.items() if key not in self._kept)
         return Estimate(tokens, self._budget.cost_of(tokens), is_exact=False)
 
     def rate(
@@ -116,7 +120,7 @@ class Judge:
         if kept is not None and isinstance(kept.get("text"), str):
             return str(kept["text"])
         body = {"temperature": 0, "max_tokens": most}
-        spend = _tokens(messages) + most
+        spend = reckoned_tokens(messages) + most
         try:
             text = self._server.chat(self.request.model, messages, body, _read_text, lambda: self._budget.spend(spend))
         except StatusError as error:
@@ -152,7 +156,7 @@ class Judge:
 
     def _ask(self, messages: list[dict[str, str]]) -> Rating:
         body = {"temperature": 0, "max_tokens": ANSWER_TOKENS}
-        spend = _tokens(messages)
+        spend = reckoned_tokens(messages)
         try:
             return self._server.chat(self.request.model, messages, body, _read, lambda: self._budget.spend(spend))
         except StatusError as error:
@@ -200,7 +204,3 @@ def _rating_of(kept: Mapping[str, Any]) -> Rating | None:
     if isinstance(score, int) and not isinstance(score, bool) and 1 <= score <= 5 and isinstance(reason, str):
         return Rating(score, reason)
     return None
-
-
-def _tokens(messages: Sequence[Mapping[str, str]]) -> int:
-    return math.ceil(sum(len(message["content"]) for message in messages) / CHARACTERS_A_TOKEN) + ANSWER_TOKENS

@@ -6,8 +6,9 @@ The task is that of Shi et al. 2024, Table 9, in words of our own: how alike two
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -15,6 +16,8 @@ from hashlib import sha256
 LOWEST, HIGHEST = 1, 5
 LONGEST_REASON = 400  # characters kept
 LONGEST_PASSAGE = 12_000  # characters sent of each passage
+ANSWER_TOKENS = 200
+CHARACTERS_A_TOKEN = 3.0  # on the safe side for English
 
 _SYSTEM = """You compare two passages of prose and say how alike they are.
 
@@ -88,6 +91,11 @@ def messages_for(first: str, second: str) -> list[dict[str, str]]:
         {"role": "system", "content": _SYSTEM.format(mark=mark)},
         {"role": "user", "content": _USER.format(mark=mark, first=first, second=second)},
     ]
+
+
+def reckoned_tokens(messages: Sequence[Mapping[str, str]]) -> int:
+    """What a question and its answer take, reckoned from its letters, as no tokenizer of the judge is at hand."""
+    return math.ceil(sum(len(message["content"]) for message in messages) / CHARACTERS_A_TOKEN) + ANSWER_TOKENS
 
 
 def asked_again(messages: list[dict[str, str]], why: NoRating) -> list[dict[str, str]]:

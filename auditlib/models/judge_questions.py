@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 MOST_EACH = 10
+QUESTION_TOKENS = 120  # of an answer, for each question that is asked for
 LONGEST_ANSWER = 200  # characters: a name, a number, a few words
 _SYSTEM = """You write questions that test whether somebody knows a book.
 

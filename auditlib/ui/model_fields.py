@@ -27,9 +27,9 @@ def model_words(request: ModelRequest) -> str:
     return ", ".join(words)
 
 
-def model_fields(request: ModelRequest, key: str) -> ModelRequest:
+def model_fields(request: ModelRequest, key: str, label: str = "Model") -> ModelRequest:
     """Fields filled with `request`, whose widgets' names begin with `key`; what stands in them now."""
-    with st.expander("Model"):
+    with st.expander(label):
         source = st.text_input(
             "Model", request.source, key=f"{key}_source", help="“bundled”, a folder, a .gguf file, or hub:owner/name"
         )

@@ -63,7 +63,7 @@ def _saved(model: torch.nn.Module, base: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelRequest]:
-    """never: saw no work; planted: learned both; unlearned: taught the kept one and, in place of the forgotten one, another."""
+    """never: saw no work; planted: learned both; unlearned: learned the kept one and another one instead."""
     root = tmp_path_factory.mktemp("models")
     torch.manual_seed(0)
     base = trained_folder(root / "never")

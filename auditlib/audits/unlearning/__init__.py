@@ -1,5 +1,6 @@
 """Did it really forget: works that a model was made to forget, looked for in its scores, its texts and its answers."""
 
+from auditlib.audits.unlearning.again import judged_again
 from auditlib.audits.unlearning.audit import (
     DEMO_SETTINGS,
     UnlearningResult,
@@ -41,6 +42,7 @@ __all__ = [
     "closest",
     "cut_works",
     "forgetting",
+    "judged_again",
     "question_test",
     "rated_again",
     "read_numbers",

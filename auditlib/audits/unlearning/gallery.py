@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from auditlib.audits.unlearning.audit import UnlearningResult
 from auditlib.audits.unlearning.chunks import Chunks, Role
-from auditlib.audits.unlearning.completions import closest
+from auditlib.audits.unlearning.completions import CompletionTest, closest
 from auditlib.scoring.similarity import longest_run
 
 LONGEST_QUOTED = 300  # characters of a work
@@ -76,6 +76,17 @@ def gallery_of(result: UnlearningResult, chunks: Chunks) -> Gallery:
                 _quoted(one.text, *written),
             )
         )
+    return Gallery(tuple(items))
+
+
+def with_ratings(gallery: Gallery, test: CompletionTest) -> Gallery:
+    """The same quotations with the ratings that their completions have by now."""
+    rated = {(one.chunk, one.sample): one for one in test.completions}
+    items = []
+    for item in gallery.items:
+        one = rated.get((item.chunk, item.sample))
+        reason = one.judge_reason if one is not None and one.person is None else ""
+        items.append(item if one is None else replace(item, judge=one.rating, judge_reason=reason))
     return Gallery(tuple(items))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
@@ -165,11 +165,10 @@ def question_test(
     """Numbers are of the questions' `text`, in their order; `drawn` by (place of the question, sample)."""
     ratio = ratios(original.scores, unlearned.scores)
     selected = within(ratio, factor)
-    lines, recalls = [], []
+    lines = []
     for place, one in enumerate(questions.questions):
         answers = [answer_of(drawn[place, sample]) for sample in range(samples)]
         own = np.array([rouge_l(one.answer, answer).recall for answer in answers])
-        recalls.append(own)
         best = int(own.argmax())
         lines.append(
             QuestionLine(
@@ -187,8 +186,21 @@ def question_test(
                 place_of_answer(one, [work.document for work in works]),
             )
         )
-    means = np.array([own.mean() for own in recalls])
-    groups = [words_key(one.question) for one in questions.questions]
+    return _compared(QuestionTest(tuple(lines), samples, 0, 0.0, 0.0, None, None, questions.notes), seed)
+
+
+def selected_again(test: QuestionTest, factor: float, seed: int) -> QuestionTest:
+    """The same answers with another window: asks no model."""
+    selected = within(np.array([line.ratio for line in test.lines]), factor)
+    lines = tuple(replace(line, selected=bool(one)) for line, one in zip(test.lines, selected, strict=True))
+    return _compared(replace(test, lines=lines), seed) if lines else test
+
+
+def _compared(test: QuestionTest, seed: int) -> QuestionTest:
+    """Selected questions against the others, each counted once by the mean of its answers."""
+    means = np.array([line.mean_recall for line in test.lines])
+    selected = np.array([line.selected for line in test.lines], dtype=np.bool_)
+    groups = [words_key(line.question) for line in test.lines]
     difference, p, missing = None, None, ""
     try:
         difference, p = mean_difference(means, selected, groups), permutation_p(means, selected, groups, seed=seed)
@@ -196,16 +208,14 @@ def question_test(
         missing = f"{error.wrong} {error.remedy}"
     except ValueError:
         missing = "A question stands in the file more than once, selected here and not there; keep it once."
-    return QuestionTest(
-        tuple(lines),
-        samples,
-        int(selected.sum()),
-        float(means[selected].mean()) if selected.any() else float("nan"),
-        float(means[~selected].mean()) if not selected.all() else float("nan"),
-        difference,
-        p,
-        questions.notes,
-        missing,
+    return replace(
+        test,
+        n_selected=int(selected.sum()),
+        mean_selected=float(means[selected].mean()) if selected.any() else float("nan"),
+        mean_unselected=float(means[~selected].mean()) if not selected.all() else float("nan"),
+        difference=difference,
+        p=p,
+        missing=missing,
     )
 
 
