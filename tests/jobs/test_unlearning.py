@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
@@ -17,14 +18,17 @@ from auditlib.core import AuditError, Document
 from auditlib.jobs import report_files
 from auditlib.jobs.kept_generation import generation_speed
 from auditlib.jobs.plain import from_plain, to_plain
-from auditlib.jobs.unlearning_files import load_gallery, tables_of
+from auditlib.jobs.unlearning_files import keep_ratings, load_gallery, people_ratings, tables_of
+from auditlib.jobs.unlearning_report import run_evidence
 from auditlib.jobs.unlearning_texts import UnlearningParameters, questions_file
 from auditlib.models.judge_request import JudgeRequest
 from auditlib.models.request import ModelRequest
+from auditlib.reports.package import package_files
 from auditlib.scoring.similarity import words_of
 from auditlib.store import Artifacts
 from tests.jobs.conftest import NOW
 from tests.jobs.unlearning_place import SETTINGS, WORKS, Audits, Here, Killed, work
+from tests.models.chat_server import chat_server
 from tests.planted import trained_folder
 from tests.tiny import byte_level_tokenizer, llama_config, llama_tokenizer, save_folder
 
@@ -273,9 +277,6 @@ def test_report_and_package_have_the_closest_completions_in_short_quotations(
         assert words_of(item.truth.run) == words_of(item.written.run)
     package = report_files(audits.store, run, with_pdf=False)
     assert package.data
-    from auditlib.jobs.unlearning_report import run_evidence
-    from auditlib.reports.package import package_files
-
     files = package_files(run_evidence(audits.store, run))
     html = files["report.html"].decode()
     assert html.index("Summary") < html.index("What was examined") < html.index("Completions")
@@ -302,23 +303,44 @@ def test_parameters_that_make_no_sense_are_refused_before_they_are_queued(audits
         audits.client.start("unlearning", "one", UnlearningParameters(here, here))
 
 
-def test_a_judge_in_a_run_is_asked_once_for_each_pair(
-    audits: Audits, models: dict[str, ModelRequest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from auditlib.models import judge as judging
-    from auditlib.models.judge_prompt import read_rating
-
-    asked: list[str] = []
-
-    def ask(self: judging.Judge, messages: list[dict[str, str]]) -> object:
-        asked.append(messages[1]["content"])
-        return read_rating(f"Score: {1 + len(messages[1]['content']) % 5}\nReason: By length.")
-
-    monkeypatch.setattr(judging.Judge, "_ask", ask)
-    judge = JudgeRequest("http://127.0.0.1:9/v1", "judge")
-    first = audits.audited(models["planted"], models["unlearned"], judge=judge)
-    assert first.completions.panel.n_rated == len(first.completions.completions)
-    n = len(asked)
-    second = audits.audited(models["planted"], models["unlearned"], judge=judge)
-    assert len(asked) == n
+def test_a_judge_in_a_run_is_asked_once_for_each_pair(audits: Audits, models: dict[str, ModelRequest]) -> None:
+    with chat_server() as server:
+        server.reply = lambda messages: f"Score: {1 + len(messages[1]['content']) % 5}\nReason: By length."
+        judge = JudgeRequest(server.url, "judge")
+        first = audits.audited(models["planted"], models["unlearned"], judge=judge)
+        assert first.completions.panel.n_rated == len(first.completions.completions)
+        assert {one.judge for one in first.completions.completions} == {1, 2, 3, 4, 5}
+        n = len(server.asked)
+        assert n <= len(first.completions.completions)
+        second = audits.audited(models["planted"], models["unlearned"], judge=judge)
+        assert len(server.asked) == n
     assert to_plain(second.completions) == to_plain(first.completions)
+
+
+def test_a_judge_that_refuses_leaves_every_other_test_done(audits: Audits, models: dict[str, ModelRequest]) -> None:
+    with chat_server() as server:
+        server.reply = lambda messages: "I'm sorry, but I cannot compare these texts."
+        found = audits.audited(models["planted"], models["unlearned"], judge=JudgeRequest(server.url, "judge"))
+    test = found.completions
+    assert test.panel.n_rated == 0
+    assert test.panel.n_unrated == {"the judge refused": len(test.completions)}
+    assert {one.measure for one in test.comparisons} == {"rouge_l", "run_words"}
+    assert found.verdict.reasons
+
+
+def test_a_persons_ratings_are_kept_with_the_run_and_stand_in_its_report(
+    audits: Audits, models: dict[str, ModelRequest]
+) -> None:
+    run = audits.start(models["planted"], models["unlearned"])
+    assert audits.execute(run) == "done"
+    run = audits.client.run(run.id)
+    item = load_gallery(audits.store, run).items[0]
+    keep_ratings(audits.store, run, {(item.chunk, item.sample): 2}, NOW)
+    assert people_ratings(audits.store, run) == {(item.chunk, item.sample): 2}
+    rows = pd.DataFrame(run_evidence(audits.store, run).tables["completions"])
+    own = rows[(rows["chunk"] == item.chunk) & (rows["sample"] == item.sample)]
+    assert own["person"].tolist() == [2]
+    assert rows["person"].notna().sum() == 1
+    assert ", rated 2" in package_files(run_evidence(audits.store, run))["report.html"].decode()
+    Artifacts(audits.store).put(run.id, "ratings.json", "application/json", b"[[1]", NOW)
+    assert people_ratings(audits.store, run) == {}

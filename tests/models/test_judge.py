@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,55 +14,16 @@ from auditlib.models.endpoint.patience import Patience
 from auditlib.models.judge import Judge
 from auditlib.models.judge_prompt import NoRating, messages_for, read_rating
 from auditlib.models.judge_request import JudgeRequest
+from tests.models.chat_server import GOOD, ChatServer, chat_server
 
-GOOD = "Score: 4\nReason: Both tell of a late ferry."
 PAIR = ("The ferry was late.", "The boat did not come in time.")
 KEY = "sk-judge-0123456789-SECRET"
 
 
-@dataclass
-class ChatServer:
-    """Answers what `reply` makes of the messages: a text, a whole message, or a status."""
-
-    reply: Callable[[list[dict[str, str]]], Any] = lambda messages: GOOD
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    url: str = ""
-
-
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    chat = ChatServer()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            chat.asked.append(body)
-            chat.headers.append(dict(self.headers))
-            said = chat.reply(body["messages"])
-            status = said if isinstance(said, int) else 200
-            message = said if isinstance(said, dict) else {"role": "assistant", "content": said}
-            finished = message.pop("finish_reason", "stop") if isinstance(said, dict) else "stop"
-            value = (
-                {"error": {"message": "no"}}
-                if status != 200
-                else {"choices": [{"index": 0, "message": message, "finish_reason": finished}]}
-            )
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None: ...
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    chat.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    yield chat
-    http.shutdown()
-    http.server_close()
+    with chat_server() as chat:
+        yield chat
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,12 @@ from auditlib.audits.unlearning import (
     Numbers,
     Role,
     Screening,
+    UnlearningResult,
+    UnlearningSettings,
     Work,
     cut_works,
     forgetting,
+    judged_again,
     question_test,
     rated_again,
     read_questions,
@@ -30,7 +33,7 @@ from auditlib.audits.unlearning import (
 from auditlib.audits.unlearning.completions import Agreement, agreement, compared, comparisons, with_judge
 from auditlib.audits.unlearning.questions import Question, answer_of, place_of_answer
 from auditlib.audits.unlearning.screening import ratios
-from auditlib.core import AuditError, Document
+from auditlib.core import AuditError, Document, ModelIdentity
 from auditlib.models.judge_prompt import NoRating, Rating
 from auditlib.models.sampling import Sampling
 
@@ -206,6 +209,27 @@ def test_selected_questions_against_others_and_the_place_of_right_answers() -> N
     assert (place.work, place.first_word) == ("Tale", 4)
     assert "painted dark green" in place.quotation
     assert found.lines[2].place is None
+
+
+def test_another_window_and_ratings_judge_anew_as_a_run_with_them_would() -> None:
+    found, screening, test, verdict = found_of({Role.KEEP})
+    test = replace(test, panel=replace(test.panel, agreement=agreement(test.completions)))
+    questions = read_questions("q.jsonl", "\n".join(json.dumps(row) for row in QA).encode())
+    before, after = (Numbers(np.array(scores), np.ones(4)) for scores in ([-4.0] * 4, [-4.1, -8.0, -4.2, -5.0]))
+    drawn = {(place, 0): ("dark green", "no", "eleven", "the north quay")[place] for place in range(4)}
+    asked = [question_test(questions, before, after, drawn, [], factor, 1, 0) for factor in (1.15, 1.3)]
+    identity = ModelIdentity("m", "m", None, "a", "b", "c", "float32", "local")
+    settings = UnlearningSettings()
+    result = UnlearningResult(identity, identity, None, settings, screening, test, asked[0], found, verdict, ())
+    assert judged_again(result, settings.factor, {}) == result
+    one = test.completions[0]
+    wider = judged_again(result, 1.3, {(one.chunk, one.sample): 4})
+    assert wider.questions == asked[1]
+    assert asked[1].n_selected == 3
+    assert wider.screening == screened_again(screening, 1.3)
+    assert wider.settings.factor == 1.3
+    assert wider.completions.completions[0].rating == 4
+    assert judged_again(result, 30.0, {}).verdict.word is not ForgottenWord.FORGOTTEN
 
 
 def test_of_several_places_the_one_with_the_question_around_it_is_named() -> None:
