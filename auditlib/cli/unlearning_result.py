@@ -88,7 +88,7 @@ def _print_completions(out: Console, test: CompletionTest, gallery: Gallery) -> 
             MEASURES[one.measure],
             f"{one.first} ({one.n_first:,})",
             f"{one.second} ({one.n_second:,})",
-            f"{one.mean_first:.2f} and {one.mean_second:.2f}",
+            one.means_text,
             f"{found.estimate:+.2f} ({found.low:+.2f} to {found.high:+.2f})" if found else escape(one.missing),
             "–" if one.p is None else f"{one.p:.2g}",
         )

@@ -63,7 +63,7 @@ class PlantSettings:
 
 @dataclass(frozen=True)
 class UnlearnSettings:
-    """How an adapter is made to forget: negative preference optimisation, while what is kept is to be foreseen as before.
+    """How an adapter is made to forget: negative preference optimisation, with what is kept to be foreseen as before.
 
     retain_weight  of the divergence (nats a token) from the adapter as it was, on what is kept
     beta         how soon the preference is satisfied, per nat of mean log-probability that was lost; at 2.5 the demo's
@@ -153,8 +153,9 @@ def unlearn(
 
     Negative preference optimisation (Zhang et al. 2024) on mean log-probabilities (as in SimNPO, Fan et al. 2024),
     added to the Kullback-Leibler divergence from the model as it was on the texts to retain, of which one of n times is
-    drawn n times as often: so these are neither forgotten nor learned better. It ends after the pass in which the forgotten texts read no
-    better than they do to the base model: going on would mark them by their very absence. Raises `AuditError`.
+    drawn n times as often: so these are neither forgotten nor learned better. It ends after the pass in which the
+    forgotten texts read no better than they do to the base model: going on would mark them by their very absence.
+    Raises `AuditError`.
     """
     how = how or UnlearnSettings()
     _check_rate(how.learning_rate)
@@ -169,13 +170,14 @@ def unlearn(
     model = _trainable_adapter(base, files.adapter, files.name)
     rng = np.random.default_rng(how.seed)
     to_forget = [piece for lesson in forget for piece in _pieces(lesson, encoder)]
-    to_retain = [piece for lesson in retain for piece in _pieces(lesson, encoder) * lesson.times]
+    kept = [(piece, lesson.times) for lesson in retain for piece in _pieces(lesson, encoder)]
+    to_retain = [piece for piece, times in kept for _ in range(times)]
     as_before = copy.deepcopy(model).eval().requires_grad_(False)
     with torch.no_grad():
         before = _means(model, to_forget)
         with model.disable_adapter():
             bare = float(np.mean(_means(model, to_forget)))
-        kept_before = float(np.mean(_means(model, to_retain)))
+        kept_before = float(np.mean(_means(model, [piece for piece, _ in kept])))
     optimizer = torch.optim.AdamW(_trainable(model), lr=how.learning_rate, weight_decay=0.0)
     now, passes = float(np.mean(before)), 0
     while now < bare and passes < how.most_passes:
@@ -195,7 +197,7 @@ def unlearn(
         if told is not None:
             told(f"pass {passes}: {now:.3f} nats a token, {bare:.3f} for the base", passes / how.most_passes)
     with torch.no_grad():
-        kept_after = float(np.mean(_means(model, to_retain)))
+        kept_after = float(np.mean(_means(model, [piece for piece, _ in kept])))
     recipe = {
         "made by": "python -m auditlib unlearn",
         "base": _base_facts(files),

@@ -245,7 +245,7 @@ def _comparison_row(one: Comparison) -> tuple[Cell, ...]:
         one.first,
         one.second,
         f"{one.n_first:,} and {one.n_second:,}",
-        f"{one.mean_first:.2f} and {one.mean_second:.2f}",
+        one.means_text,
         interval_text(one.difference, "+.2f") if one.difference else None,
         p_text(one.p) if one.p is not None else None,
     )
@@ -253,7 +253,7 @@ def _comparison_row(one: Comparison) -> tuple[Cell, ...]:
 
 def _means(found: tuple[Comparison, ...], measure: str) -> str:
     own = [one for one in found if one.measure == measure]
-    return " ".join(f"{one.first}: {one.mean_first:.2f}; {one.second}: {one.mean_second:.2f}." for one in own)
+    return " ".join(f"{one.first} and {one.second}: {one.means_text}." for one in own)
 
 
 def _quotation(text: Quoted, source: str) -> Quotation:

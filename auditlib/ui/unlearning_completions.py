@@ -68,7 +68,7 @@ def _row(one: Comparison) -> dict[str, str]:
     return {
         "Completions of": f"{one.first} ({one.n_first:,})",
         "against": f"{one.second} ({one.n_second:,})",
-        "Means": f"{one.mean_first:.2f} and {one.mean_second:.2f}",
+        "Means": one.means_text,
         "Difference (95% interval)": interval_text(one.difference, "+.2f") if one.difference else one.missing,
         "p": p_text(one.p) if one.p is not None else "–",
     }

@@ -86,9 +86,9 @@ def _answer(result: UnlearningResult) -> None:
         )
     if own.original is not None and own.unlearned is not None:
         columns[1].metric(
-            "AUC against works never seen, before → after",
+            "AUC, before → after",
             f"{own.original.estimate:.2f} → {own.unlearned.estimate:.2f}",
-            help="1: told apart every time; 0.5: not at all",
+            help="of works to be forgotten against works never seen; 1: told apart every time, 0.5: not at all",
         )
     found = result.completions.comparison(
         "cosine", Role.KEEP.value, Role.FORGET.value

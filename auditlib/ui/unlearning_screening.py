@@ -88,7 +88,7 @@ def _list(done: FinishedUnlearning, result: UnlearningResult) -> None:
     chosen: str = choice.selectbox(
         "Chunk", [line.id for line in (*lines, *others)], format_func=names.__getitem__, key="unlearning_chunk"
     )
-    if button.button("Show it under both models", icon=":material/compare:", width="stretch"):
+    if button.button("Compare models", icon=":material/compare:", width="stretch"):
         st.session_state["unlearning_heatmap"] = (done.run.id, chosen)
     if st.session_state.get("unlearning_heatmap") == (done.run.id, chosen):
         try:

@@ -147,7 +147,7 @@ def test_an_audit_from_documents_and_all_that_can_be_changed_after_it(
     page.slider(key=f"unlearning_factor_{run.id}").set_value(1.01).run()
     assert suspicious(page) != wide
 
-    press(page, "Show it under both models")
+    press(page, "Compare models")
     assert not page.error
     payloads = page.session_state["unlearning_payloads"][1]
     assert payloads["original"]["logprob"] != payloads["unlearned"]["logprob"]

@@ -47,8 +47,8 @@ class UnlearningSettings:
         return Sampling(self.samples, new_tokens, self.seed, self.temperature, self.top_p)
 
 
-# The demo's books have some 1,800 words each: 14 chunks of 128.
-DEMO_SETTINGS = UnlearningSettings(chunk_words=128, prompt_words=50, samples=4, new_tokens=64)
+# The demo's books have some 1,800 words each: 14 chunks of 128. No more of those that nobody ever saw are continued.
+DEMO_SETTINGS = UnlearningSettings(chunk_words=128, prompt_words=50, samples=4, new_tokens=48, most_chunks=14)
 
 
 @dataclass(frozen=True)

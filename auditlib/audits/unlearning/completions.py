@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -77,6 +78,12 @@ class Comparison:
     difference: Difference | None
     p: float | None
     missing: str = ""
+
+    @property
+    def means_text(self) -> str:
+        """Both means as people read them; a dash for a set that is empty."""
+        first, second = (f"{mean:.2f}" if math.isfinite(mean) else "–" for mean in (self.mean_first, self.mean_second))
+        return f"{first} and {second}"
 
 
 @dataclass(frozen=True)
