@@ -1,6 +1,7 @@
 """Continuations that are kept: drawn batch by batch, each batch once for good, so that no kill costs more than one.
 
-Which prompts go together is fixed by the prompts and the settings alone. A batch is kept as a whole, or not at all.
+Which prompts go together is fixed by the prompts and the settings alone. A batch is kept as a whole, or not at all; and
+what an earlier run of the workspace drew with the same model, prompts and settings is not drawn again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hashlib import sha256
 from auditlib.core import AuditError
 from auditlib.jobs.kinds import RunContext
 from auditlib.models.sampling import GeneratingModel, Sampling
-from auditlib.store import Artifacts, Run, Store
+from auditlib.store import Artifacts, Run, Runs, Store
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def keep_generating(
 
 
 def generation_speed(store: Store, run: Run) -> tuple[int, float]:
-    """Tokens that were drawn for the run, prompts not counted, and the seconds that took."""
+    """Tokens that were drawn for the run, prompts not counted, and the seconds that took, in whichever run that was."""
     tokens, seconds = 0, 0.0
     artifacts = Artifacts(store)
     for file in artifacts.of(run.id):
@@ -87,7 +88,7 @@ def _draw(
     total: int,
 ) -> int:
     """Tokens that were drawn: all of the batch, or none where it was kept before."""
-    if _kept(context.store, context.run, file, key) is not None:
+    if _kept(context.store, context.run, file, key) is not None or _taken_over(context, file, key):
         return 0
     logger.info("generating %s: %d prompts", file, len(prompts))
     began, heard = time.perf_counter(), 0
@@ -103,6 +104,18 @@ def _draw(
     value = {"key": key, "texts": texts, "tokens": heard, "seconds": round(time.perf_counter() - began, 3)}
     context.put(file, "application/json", json.dumps(value).encode())
     return heard
+
+
+def _taken_over(context: RunContext, file: str, key: str) -> bool:
+    """Whether an earlier run of the workspace drew the same: then its file is this run's, too."""
+    artifacts = Artifacts(context.store)
+    for run in Runs(context.store, context.run.workspace).all():
+        if run.kind != context.run.kind or run.id == context.run.id:
+            continue
+        if _kept(context.store, run, file, key) is not None:
+            context.put(file, "application/json", artifacts.read(run.id, file))
+            return True
+    return False
 
 
 def _batches(lengths: Sequence[int], sampling: Sampling) -> list[list[int]]:

@@ -197,33 +197,42 @@ def test_works_that_are_too_short_are_refused_before_any_model_is_loaded(audits:
     assert "12 words" in problem
 
 
-def test_a_kill_costs_one_batch_and_changes_nothing(audits: Audits, models: dict[str, ModelRequest]) -> None:
+def test_a_kill_costs_one_batch_and_changes_nothing(
+    audits: Audits, models: dict[str, ModelRequest], tmp_path: Path
+) -> None:
     settings = from_plain(type(SETTINGS), to_plain(SETTINGS) | {"samples": 20, "new_tokens": 40})
     whole = audits.start(models["planted"], models["unlearned"], settings=settings)
     assert audits.execute(whole) == "done"
     n_steps = len(audits.here.done)
     n_drawn = sum(name.startswith("completions") for name, _ in audits.here.done)
     assert n_drawn >= 4
-    killed = audits.start(models["planted"], models["unlearned"], settings=settings)
+    again = audits.start(models["planted"], models["unlearned"], settings=settings)
+    audits.here.done.clear()
+    assert audits.execute(again) == "done"
+    assert not any(tokens for _, tokens in audits.here.done)  # all of it was drawn before
+
+    other = Audits(tmp_path / "other")
+    killed = other.start(models["planted"], models["unlearned"], settings=settings)
     drawn: list[str] = []
-    # The first run's readings are in the cache, so the steps that are left are those that generate.
-    for steps in (1, 2, 10**9):
-        here = Here(audits.settings, steps, audits.here.models)
+    for steps in (n_steps - n_drawn + 1, n_steps - n_drawn + 2, 10**9):
+        here = Here(other.settings, steps, audits.here.models)
         with contextlib.suppress(Killed):
-            assert audits.execute(killed, here) == "done"
-        drawn += [name for name, tokens in here.done if tokens]
-    assert n_steps > n_drawn
+            assert other.execute(killed, here) == "done"
+        drawn += [name for name, tokens in here.done if tokens and name.startswith("completions")]
     assert sorted(drawn) == sorted(set(drawn))
     assert len(drawn) == n_drawn
-    assert to_plain(audits.result(killed)) == to_plain(audits.result(whole))
+    assert to_plain(other.result(killed)) == to_plain(audits.result(whole)) == to_plain(audits.result(again))
+    other.store.close()
 
 
 def test_a_kept_batch_that_was_damaged_is_drawn_again(audits: Audits, models: dict[str, ModelRequest]) -> None:
     run = audits.start(models["planted"], models["unlearned"])
     audits.execute(run)
     again = audits.start(models["planted"], models["unlearned"])
-    Artifacts(audits.store).put(again.id, "generated-completions-0001.json", "application/json", b"{}", NOW)
+    for one in (run, again):
+        Artifacts(audits.store).put(one.id, "generated-completions-0001.json", "application/json", b"{}", NOW)
     assert audits.execute(again) == "done"
+    assert generation_speed(audits.store, again)[0] == 40 * 3 * 16
     assert to_plain(audits.result(again)) == to_plain(audits.result(run))
 
 
