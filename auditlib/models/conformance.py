@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from auditlib.core import AuditError, TargetModel, TokenStats
+from auditlib.models.checks import Check, Outcome
 from auditlib.models.encoding import TextEncoder
 from auditlib.models.endpoint.answers import PromptNumbers, echoed_text
 from auditlib.models.endpoint.places import places_of
@@ -34,24 +33,6 @@ TOP = 5
 LARGEST_SUM = 1.001  # of probabilities, with the rounding of a server's arithmetic
 LARGEST_DIFFERENCE = 0.02  # nats, between two readings of one text
 LARGEST_MEAN_DISAGREEMENT = 0.1  # nats a token, with a local copy that may be in another data type
-
-
-class Outcome(StrEnum):
-    """How a check ended."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_CHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at. A failed one that `decides` means that the server is not used."""
-
-    name: str
-    outcome: Outcome
-    sentence: str
-    decides: bool = True
 
 
 def refusal(host: str, checks: Sequence[Check]) -> AuditError | None:

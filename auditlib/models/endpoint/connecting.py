@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from auditlib.core import AuditError, ModelIdentity, Settings, TargetModel
-from auditlib.models.conformance import PROBE, TRIES, Check, Outcome, check_numbers, refusal
+from auditlib.models.checks import Check, Outcome
+from auditlib.models.conformance import PROBE, TRIES, check_numbers, refusal
 from auditlib.models.encoding import TextEncoder
 from auditlib.models.endpoint.address import checked_address
 from auditlib.models.endpoint.answers import used_tokens
@@ -72,7 +73,8 @@ def _examined(
     # A folder that is wrong is said before anything is sent.
     encoder = _encoder(request.tokenizer) if request.tokenizer else None
     first = min(patience, WHILE_CONNECTING, key=lambda one: one.tries)
-    server = Server(address, key, settings.forbid_private_network, settings.endpoint_seconds, first)
+    server = Server(address, key.secret, settings.forbid_private_network, settings.endpoint_seconds, first)
+    server.key_remedy = f"{key.said} {key.remedy}"
     budget = Budget(request.most_tokens, request.most_cost, request.price)
     told = _listed(server, request.model)
     style, sample = _style(server, request, budget, told is not None)

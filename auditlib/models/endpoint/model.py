@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
-from auditlib.models.conformance import Check
+from auditlib.models.checks import Check
 from auditlib.models.encoding import EncodedText, TextEncoder, refuse_unreadable
 from auditlib.models.endpoint.aligning import ScoredTokens, of_sent_ids, of_sent_text
 from auditlib.models.endpoint.answers import used_tokens
