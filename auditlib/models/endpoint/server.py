@@ -64,6 +64,7 @@ class Server:
         self._client = OpenAI(api_key="none", base_url=address.url, max_retries=0, http_client=self._http)
         self._chance = random.Random()  # noqa: S311  spreads retries, decides nothing
         self.n_retries = 0
+        self.tokens_per_second: float | None = None  # of the last reading, whoever asked
 
     def complete(
         self,
