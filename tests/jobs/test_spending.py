@@ -1,4 +1,4 @@
-"""What runs over a server spend: each on its own budget, over its interruptions, and nothing for what was read before."""
+"""What runs over a server spend: each its own budget, over interruptions, and nothing for what was read before."""
 
 from __future__ import annotations
 
