@@ -31,15 +31,18 @@ def add_model() -> None:
     kind: str = st.radio(
         "What kind of model", list(SOURCES), 1, format_func=SOURCES.__getitem__, key=f"add_kind_{n_added}"
     )
-    chosen = chosen_source(ModelRequest(), f"add_{n_added}_{kind}", kind, _devices())
-    name_field, button = st.columns([4, 1], vertical_alignment="bottom")
-    name = name_field.text_input(
-        "Name", max_chars=LONGEST_NAME, key=f"add_name_{n_added}", placeholder="what you will know it by"
-    )
-    if button.button("Add", type="primary", icon=":material/add:", width="stretch", key="models_add"):
+    # A form, so that what is typed in one field is not drawn over while the page answers to another.
+    with st.form("models_add", border=False):
+        chosen = chosen_source(ModelRequest(), f"add_{n_added}_{kind}", kind, _devices())
+        name_field, button = st.columns([4, 1], vertical_alignment="bottom")
+        name = name_field.text_input(
+            "Name", max_chars=LONGEST_NAME, key=f"add_name_{n_added}", placeholder="what you will know it by"
+        )
+        clicked = button.form_submit_button("Add", type="primary", icon=":material/add:", width="stretch")
+    if clicked:
         try:
-            request = chosen()
-            called = name.strip() or model_name(_meant(request))
+            request = _meant(chosen())
+            called = name.strip() or model_name(request)
             save_model(store(), called, request, datetime.now(UTC))
         except AuditError as error:
             show_error(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,12 +13,14 @@ from auditlib.core import AuditError, ModelIdentity, TokenStats
 from auditlib.jobs import RemoteModel
 from auditlib.models.agreement import Agreement, agreement
 from auditlib.models.request import ModelRequest
-from auditlib.ui.messages import one_line, show_error
+from auditlib.ui.messages import as_text, one_line, show_error
 from auditlib.ui.models_list import ListedModel
 from auditlib.ui.runs import jobs
 from auditlib.ui.served import sending_notice
 
 COMPARED = "models_compared"
+HASH = re.compile("[0-9a-f]{64}")
+SHOWN_HASH = 16  # of its 64 letters
 TEXT = (
     "The committee met on a grey morning to hear what the river had done to the lower fields. Nobody had brought the "
     "map, and so the engineer drew one on the back of the agenda, with the mill where the school should have been."
@@ -101,28 +104,27 @@ def _show(done: Compared, first: str, second: str) -> None:
         st.markdown(
             "They cut this text into **other tokens**, so their log-probabilities cannot be compared one by one."
         )
+    names = {first: 0, f"{second} " if second == first else second: 1}
     one, other = (identity.as_dict() for identity in done.identities)
-    rows = [
-        {"": label, "First": one[field] or "–", "Second": other[field] or "–", "Same": _same(one[field], other[field])}
+    rows = {
+        label: (*map(_shown, (one[field], other[field])), _same(one[field], other[field]))
         for field, label in FIELDS.items()
-    ]
-    rows += [
-        _row("Tokens of the text", [f"{n:,}" for n in done.n_tokens]),
-        _row("Nats a character", [f"{found.first:.4f}", f"{found.second:.4f}"]),
-        _row("Tokens a second", ["–" if v is None else f"{v:,.0f}" for v in done.speeds]),
-    ]
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        width="stretch",
-        column_config={"First": one_line(first), "Second": one_line(second)},
-    )
+    }
+    rows["Tokens of the text"] = (*(f"{n:,}" for n in done.n_tokens), "")
+    rows["Nats a character"] = (f"{found.first:.4f}", f"{found.second:.4f}", "")
+    rows["Tokens a second"] = (*("–" if v is None else f"{v:,.0f}" for v in done.speeds), "")
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*map(one_line, names), ""])
+    st.table(table.map(as_text))
     st.caption("Fewer nats a character: the text surprised the model less. Speeds are of this one reading.")
 
 
-def _row(label: str, values: list[str]) -> dict[str, str]:
-    return {"": label, "First": values[0], "Second": values[1], "Same": ""}
+def _shown(value: str | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value[:SHOWN_HASH]}…" if HASH.fullmatch(value) else value
 
 
 def _same(first: str | None, second: str | None) -> str:
+    if any(value is not None and value.startswith("unknown") for value in (first, second)):
+        return "not known"
     return "same" if first == second else "differs"

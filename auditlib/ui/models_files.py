@@ -29,7 +29,7 @@ def files_of_model(request: ModelRequest) -> None:
                 show_error(error)
                 return
         else:
-            st.caption(f"Says what it takes before it is loaded, and what its card says.{needs[kind_of(request)]}")
+            st.caption(f"Says how much memory it takes, and what its publishers say.{needs[kind_of(request)]}")
             return
     _show(looks[request], request)
 

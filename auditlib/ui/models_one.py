@@ -36,15 +36,16 @@ def one_model(model: ListedModel, held: Sequence[LoadedModel]) -> None:
     if loaded is not None:
         _facts(loaded)
         _scores(loaded)
-    elif request.endpoint is None:
+    if request.endpoint is None:
         files_of_model(request)
-        st.caption("What it gives, and which scores it allows, is known once it is loaded.")
+    if loaded is None:
+        st.caption("What it gives, and which scores it allows, is known once it is loaded or connected.")
 
 
 def _buttons(model: ListedModel, request: ModelRequest, loaded: LoadedModel | None) -> None:
     use, load, names = st.columns([1, 1, 2])
     is_current = request == current_request()
-    label = "The current model" if is_current else "Make it the current model"
+    label = "The current model" if is_current else "Make it current"
     if use.button(label, icon=":material/check:", disabled=is_current, width="stretch", key="models_use"):
         st.session_state["model_request"] = request
         st.rerun()
@@ -114,6 +115,11 @@ def _scores(loaded: LoadedModel) -> None:
     for score in SCORES.values():
         why_not = not_allowed_because(score, loaded.capabilities, loaded.takes_prefixes, loaded.vocabulary_size)
         besides = needed_besides(score)
-        allowed = "no" if why_not else f"with {besides}" if besides else "yes"
-        rows.append({"Score": score.label, "Allowed": allowed, "Why not": why_not or ""})
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+        rows.append({"Score": score.label, "Allowed": _allowed(why_not, besides), "Why not": why_not or ""})
+    st.table(pd.DataFrame(rows).set_index("Score"))
+
+
+def _allowed(why_not: str | None, besides: str) -> str:
+    if why_not:
+        return "no"
+    return f"yes, with {besides}" if besides else "yes"

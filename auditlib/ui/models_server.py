@@ -43,8 +43,10 @@ def _key(endpoint: EndpointRequest) -> None:
     client = jobs()
     state = client.key_state(endpoint.base_url, endpoint.key_variable)
     sign = ":material/key:" if state.is_sent else ":material/key_off:"
-    st.markdown(f"{sign} {as_text(state.said)}" + ("" if state.is_sent else f" {as_text(state.remedy)}"))
+    st.markdown(f"{sign} {as_text(state.said)}")
     with st.expander("Type a key"):
+        if not state.is_sent:
+            st.caption(as_text(f"If the server wants one: {state.remedy[0].lower()}{state.remedy[1:]}"))
         # Cleared when it is sent: the page keeps no key, and neither does the worker beyond its own end.
         with st.form("models_key", clear_on_submit=True, border=False):
             key = st.text_input("Key for this address", type="password", autocomplete="off", key="models_key_field")
@@ -52,9 +54,11 @@ def _key(endpoint: EndpointRequest) -> None:
         st.caption("The worker holds it in memory for this address until it ends. It is written nowhere.")
         if st.button("Forget the typed key", icon=":material/key_off:", key="models_forget_key"):
             client.forget_key(endpoint.base_url)
+            st.session_state.pop(EXAMINED, None)  # what was found was found with another key
             st.rerun()
     if sent:
         client.remember_key(endpoint.base_url, key)
+        st.session_state.pop(EXAMINED, None)
         st.rerun()
 
 
@@ -83,9 +87,9 @@ def _result(examination: ServerExamination) -> None:
     else:
         st.success("This server can be used: every check that decides was passed.", icon=":material/check_circle:")
     if examination.checks:
-        st.markdown("\n".join(_line(check) for check in examination.checks))
+        st.markdown("  \n".join(_line(check) for check in examination.checks))
 
 
 def _line(check: Check) -> str:
     note = "" if check.outcome is Outcome.PASSED else f" ({check.outcome.value})"
-    return f"- {SIGNS[check.outcome]} **{as_text(check.name)}**{note}: {as_text(check.sentence)}"
+    return f"{SIGNS[check.outcome]} **{as_text(check.name)}**{note}: {as_text(check.sentence)}"

@@ -51,19 +51,23 @@ def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[],
     if request.endpoint is None:
         return
     lines = [where_texts_go(request)]
-    if reads is not None:
-        lines.append(_taken(client, request, request.endpoint, reads()))
+    if reads is not None and (texts := reads()):
+        lines.append(_taken(client, request, request.endpoint, texts))
     st.info(" ".join(lines), icon=":material/upload:")
     warn_of_readers(request.endpoint.base_url)
 
 
 def _taken(client: JobClient, request: ModelRequest, endpoint: EndpointRequest, texts: Sequence[str]) -> str:
     estimate = estimate_sending(endpoint, texts, _counter(client, request))
-    cost = "" if estimate.cost is None else f", a cost of about **{estimate.cost:,.2f}** at the price given"
-    line = f"That is about **{estimate.tokens:,} tokens**{cost}; what was read before is not sent again."
+    cost = "" if estimate.cost is None else f", a cost of {_amount(estimate.cost)} at the price given"
+    line = f"That is about **{estimate.tokens:,} tokens** at most{cost}."
     if not estimate.is_within:
-        line += " **The budget of one run does not hold all of it**, so the run would end before it is done."
+        line += " **The budget does not hold all of it**, so reading would end before it is done."
     return line
+
+
+def _amount(cost: float) -> str:
+    return f"about **{cost:,.2f}**" if cost >= 0.01 else "**less than 0.01**"
 
 
 def _counter(client: JobClient, request: ModelRequest) -> Count | None:
