@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from auditlib.core import AuditError, Settings, library_versions
 from auditlib.jobs.cached_reading import CachedModel, OpenedModel, ReadingPlan
 from auditlib.jobs.kinds import kind_of
 from auditlib.jobs.plain import from_plain
 from auditlib.jobs.progress import RateMeter
+from auditlib.jobs.spending import SPENDING, Spending, kept_spending
+from auditlib.models.endpoint.budget import Budget
 from auditlib.models.request import ModelRequest
 from auditlib.store import Artifacts, Run, RunGoneError, RunProgress, Runs, RunState, Store, TokenCache
 
@@ -25,6 +27,14 @@ REPORT_SECONDS = 1.0  # between two writes of the progress
 LOOK_SECONDS = 0.3  # between two looks whether the run was cancelled
 
 OpenModel = Callable[[ModelRequest], OpenedModel]
+
+
+class ServedModel(OpenedModel, Protocol):
+    """A model behind a server, which can be told whose budget its texts are sent on."""
+
+    def within(self, budget: Budget) -> OpenedModel:
+        """The same model, spending that budget."""
+        ...
 
 
 class Halted(BaseException):
@@ -62,7 +72,8 @@ def execute_run(store: Store, settings: Settings, workspace: str, run_id: str, a
         if not runs.start(run_id, around.now()):
             return "ended before"
         context = _Context(store, settings, runs, run_id, around)
-        result = kind_of(context.run.kind).execute(context)
+        with context.spending.settled():
+            result = kind_of(context.run.kind).execute(context)
         return "done" if runs.end(run_id, RunState.DONE, around.now(), result=result) else "ended before"
     except Halted:
         return "halted"
@@ -120,12 +131,18 @@ class _Context:
         self._cache = TokenCache(store, settings.cache_bytes)
         self._now: RunProgress = RunProgress("", 0, 0)
         self._meter: RateMeter | None = None
+        self.spending = Spending(
+            lambda data: self.put(SPENDING, "application/json", data), kept_spending(store, run_id)
+        )
         self._reported = self._looked = -1e9
 
     def open_model(self, request: ModelRequest, part: str = "") -> CachedModel:
         """See `RunContext`."""
         self.stage(f"loading the {part} model" if part else "loading the model")
-        return CachedModel(self._around.open_model(request), self._cache, self.settings.cache_bytes, self, part)
+        model = self._around.open_model(request)
+        if request.endpoint is not None:
+            model = cast(ServedModel, model).within(self.spending.budget(request.endpoint))
+        return CachedModel(model, self._cache, self.settings.cache_bytes, self, part)
 
     def stage(self, name: str) -> None:
         """See `RunContext`."""

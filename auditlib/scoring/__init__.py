@@ -12,6 +12,7 @@ from auditlib.scoring import (  # noqa: F401  fill SCORES
     surp,
     zlib_score,
 )
+from auditlib.scoring.allowed import needed_besides, not_allowed_because
 from auditlib.scoring.base import DEFAULT_K, SCORES, Companion, Neighbours, Reading, Score
 from auditlib.scoring.companions import Beside, Companions, read_beside, with_companions
 from auditlib.scoring.frequencies import FrequencyTable, frequency_table
@@ -32,6 +33,8 @@ __all__ = [
     "checked_k",
     "drawn_prefix",
     "frequency_table",
+    "needed_besides",
+    "not_allowed_because",
     "read_beside",
     "read_texts",
     "with_companions",
