@@ -60,7 +60,7 @@ def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[],
 def _taken(client: JobClient, request: ModelRequest, endpoint: EndpointRequest, texts: Sequence[str]) -> str:
     estimate = estimate_sending(endpoint, texts, _counter(client, request))
     cost = "" if estimate.cost is None else f", a cost of {_amount(estimate.cost)} at the price given"
-    line = f"That is about **{estimate.tokens:,} tokens** at most{cost}."
+    line = f"That is about **{estimate.tokens:,} tokens**{cost}; what runs have read before is not sent again."
     if not estimate.is_within:
         line += " **The budget does not hold all of it**, so reading would end before it is done."
     return line
