@@ -57,9 +57,11 @@ def test_each_companion_is_read_by_the_model_that_it_belongs_to(model: LocalMode
     found = with_companions(model, readings_of(model, TEXTS), companions)
     for reading, text in zip(found, TEXTS, strict=True):
         assert reading.text == text
-        for field, other in (("reference", reference), ("after_non_members", others), ("after_members", members)):
+        ((_, own),) = reference.token_stats([text])
+        assert reading.reference == pytest.approx(negative_log_likelihood(own.logprob), abs=1e-4)
+        for field, other in (("after_non_members", others), ("after_members", members)):
             ((_, own),) = other.token_stats([text])
-            np.testing.assert_allclose(getattr(reading, field).logprob, own.logprob, atol=1e-4)
+            np.testing.assert_allclose(getattr(reading, field), own.logprob, atol=1e-4)
         assert reading.frequencies is table
     variants = [stats for _, stats in model.token_stats([f"{TEXTS[0]} {w}" for w in ("apples", "ferry", "window")])]
     assert found[0].neighbours is not None
