@@ -91,6 +91,7 @@ def start_books(chosen: ChosenBooks) -> None:
         lambda: chosen.parameters,
         " ".join(chosen.plan.facts[-1:]) + " Afterwards k, score and threshold are changed without reading again.",
         "Audit",
+        reads=lambda: [text for one in chosen.shelves.snippets for text in (one.text, one.text.lower())],
     )
 
 

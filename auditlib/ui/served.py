@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 
 import streamlit as st
 
@@ -41,6 +42,16 @@ def warn_of_readers(base_url: str) -> None:
         return
     if is_open:
         st.warning(as_text(OPEN_TO_READERS), icon=":material/lock_open:")
+
+
+def models_in(parameters: object) -> list[ModelRequest]:
+    """Every model that a run of these parameters would ask, whichever part it plays."""
+    if isinstance(parameters, ModelRequest):
+        return [parameters]
+    if not is_dataclass(parameters):
+        return []
+    found = [model for field in fields(parameters) for model in models_in(getattr(parameters, field.name))]
+    return list(dict.fromkeys(found))
 
 
 def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[], Sequence[str]] | None) -> None:

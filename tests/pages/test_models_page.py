@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from auditlib.jobs import save_model, saved_models
+from auditlib.audits.companions import CompanionSettings
+from auditlib.jobs import CalibrationParameters, save_model, saved_models
 from auditlib.models.local import LocalModel
 from auditlib.models.request import EndpointRequest, ModelRequest
 from auditlib.store import SavedModels
+from auditlib.ui.served import models_in
 from tests.jobs.conftest import Place
 from tests.models.endpoint_server import CONTEXT, KEY, NAME, served, tiny_model
 from tests.tiny import llama_config, save_folder
@@ -323,3 +325,30 @@ def test_page_stands_without_a_worker(own_home: Path) -> None:
     page = opened(ModelRequest())
     press(page, "Load")
     assert "python -m auditlib worker" in errors(page)
+
+
+def test_page_that_starts_a_run_says_what_is_sent_where_and_what_it_costs(
+    home: Place, model: LocalModel, folder: Path
+) -> None:
+    with served(model) as server, served(model) as other:
+        request = keep(home, "served", server.url, price=1_000_000.0)
+        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=100)
+        page.session_state["model_request"] = request
+        page.run()
+        page.switch_page("pages/calibrate.py").run()
+        press(page, "Demo")  # which chooses the planted model
+        assert "sent to" not in said(page)
+        page.session_state["model_request"] = request
+        page.run()
+        notice = next(info.value for info in page.info if "sent to" in info.value).replace("\\", "")
+        n_tokens = int(notice.partition("about **")[2].partition(" tokens")[0].replace(",", ""))
+        assert 10_000 < n_tokens < 60_000  # 80 passages of 96 words or so, twice
+        assert f"a cost of about **{n_tokens:,}.00**" in notice
+        assert server.behaviour.n_asked == other.behaviour.n_asked == 0
+
+
+def test_every_model_of_a_run_is_found_whichever_part_it_plays(folder: Path) -> None:
+    far = ModelRequest(endpoint=EndpointRequest("https://far.example/v1", NAME))
+    near = ModelRequest(str(folder))
+    asked = CalibrationParameters(near, companions=CompanionSettings(reference=far, placebo=near))
+    assert models_in(asked) == [near, far]
