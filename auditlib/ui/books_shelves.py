@@ -96,6 +96,7 @@ def start_books(chosen: ChosenBooks) -> None:
         + f" {companion_words(chosen.parameters.companions)}"
         + "Afterwards k, score and threshold are changed without reading again.",
         "Audit",
+        reads=lambda: [text for one in chosen.shelves.snippets for text in (one.text, one.text.lower())],
     )
 
 

@@ -114,6 +114,7 @@ def start_calibration(chosen_sets: ChosenSets) -> None:
         f"{line}{companion_words(beside)}{where}Afterwards k, score and alpha are changed without reading again.",
         "Calibrate",
         files=lambda: brought_file(chosen_sets.documents) if chosen_sets.texts == "brought" else {},
+        reads=lambda: [*sets.texts, *(text.lower() for text in sets.texts)],
     )
 
 

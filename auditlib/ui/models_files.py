@@ -25,12 +25,11 @@ def files_of_model(request: ModelRequest) -> None:
             try:
                 with st.spinner("Looking at the files …"):
                     looks[request] = jobs().look(request)
+                st.rerun()
             except AuditError as error:
                 show_error(error)
-                return
-        else:
-            st.caption(f"Says how much memory it takes, and what its publishers say.{needs[kind_of(request)]}")
-            return
+        st.caption(f"Says how much memory it takes, and what its publishers say.{needs[kind_of(request)]}")
+        return
     _show(looks[request], request)
 
 

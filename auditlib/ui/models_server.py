@@ -14,6 +14,7 @@ from auditlib.ui.runs import jobs
 from auditlib.ui.served import warn_of_readers, where_texts_go
 
 EXAMINED = "models_examined"
+TYPED = "models_keys_typed"
 SIGNS = {
     Outcome.PASSED: ":green[:material/check_circle:]",
     Outcome.FAILED: ":red[:material/cancel:]",
@@ -47,9 +48,12 @@ def _key(endpoint: EndpointRequest) -> None:
     with st.expander("Type a key"):
         if not state.is_sent:
             st.caption(as_text(f"If the server wants one: {state.remedy[0].lower()}{state.remedy[1:]}"))
-        # Cleared when it is sent: the page keeps no key, and neither does the worker beyond its own end.
+        # A field of another name each time: what was typed in the one before is gone from the page's memory too.
+        n_typed = st.session_state.setdefault(TYPED, 0)
         with st.form("models_key", clear_on_submit=True, border=False):
-            key = st.text_input("Key for this address", type="password", autocomplete="off", key="models_key_field")
+            key = st.text_input(
+                "Key for this address", type="password", autocomplete="off", key=f"models_key_{n_typed}"
+            )
             sent = st.form_submit_button("Use this key", icon=":material/key:")
         st.caption("The worker holds it in memory for this address until it ends. It is written nowhere.")
         if st.button("Forget the typed key", icon=":material/key_off:", key="models_forget_key"):
@@ -57,6 +61,7 @@ def _key(endpoint: EndpointRequest) -> None:
             st.session_state.pop(EXAMINED, None)  # what was found was found with another key
             st.rerun()
     if sent:
+        st.session_state[TYPED] += 1
         client.remember_key(endpoint.base_url, key)
         st.session_state.pop(EXAMINED, None)
         st.rerun()

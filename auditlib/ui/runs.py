@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, UNFINISHED, Run, RunProgress, RunState
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, duration, show_error
-from auditlib.ui.served import sending_notice
+from auditlib.ui.served import models_in, sending_notice
 
 POLL_SECONDS = 1.0
 LINK = "run"  # ?run=... opens a run again
@@ -36,15 +37,18 @@ def start_form(
     """A name, who asks, and the button that starts a run of `kind`; the page then shows that run.
 
     `parameters`, and `files` that the run brings, are asked for when the button was clicked, and may raise
-    `AuditError`. `said` stands below: what will be read, and how long it takes. `reads` gives every text as often as
-    the model will read it, for the estimate of what a server is sent; where the texts go is said in any case.
+    `AuditError`; `parameters` also before, for the models that are in them. `said` stands below: what will be read, and
+    how long it takes. `reads` gives every text as often as the model will read it, for the estimate of what a server
+    is sent; where the texts go is said in any case.
     """
     name_field, who_field, button = st.columns([3, 2, 1], vertical_alignment="bottom")
     chosen = name_field.text_input("Name of the run", placeholder=name, max_chars=200, key=f"{kind}_run_name")
     who = who_field.text_input("Who runs it", max_chars=200, key=f"{kind}_run_who", placeholder="stands on the report")
     clicked = button.button(label, type="primary", icon=":material/play_arrow:", width="stretch")
     st.caption(said)
-    sending_notice(jobs(), st.session_state.get("model_request", ModelRequest()), reads)
+    with suppress(AuditError):  # what cannot be started is said when somebody starts it
+        for model in models_in(parameters()):
+            sending_notice(jobs(), model, reads)
     if clicked:
         try:
             run = jobs().start(kind, chosen.strip() or name, parameters(), who.strip(), files())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 
 import streamlit as st
 
@@ -43,6 +44,16 @@ def warn_of_readers(base_url: str) -> None:
         st.warning(as_text(OPEN_TO_READERS), icon=":material/lock_open:")
 
 
+def models_in(parameters: object) -> list[ModelRequest]:
+    """Every model that a run of these parameters would ask, whichever part it plays."""
+    if isinstance(parameters, ModelRequest):
+        return [parameters]
+    if not is_dataclass(parameters):
+        return []
+    found = [model for field in fields(parameters) for model in models_in(getattr(parameters, field.name))]
+    return list(dict.fromkeys(found))
+
+
 def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[], Sequence[str]] | None) -> None:
     """Where the texts of work that is about to start will go, and what that costs; nothing for a model on this machine.
 
@@ -60,7 +71,7 @@ def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[],
 def _taken(client: JobClient, request: ModelRequest, endpoint: EndpointRequest, texts: Sequence[str]) -> str:
     estimate = estimate_sending(endpoint, texts, _counter(client, request))
     cost = "" if estimate.cost is None else f", a cost of {_amount(estimate.cost)} at the price given"
-    line = f"That is about **{estimate.tokens:,} tokens** at most{cost}."
+    line = f"That is about **{estimate.tokens:,} tokens**{cost}; what runs have read before is not sent again."
     if not estimate.is_within:
         line += " **The budget does not hold all of it**, so reading would end before it is done."
     return line

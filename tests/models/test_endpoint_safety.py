@@ -436,3 +436,14 @@ def test_folder_without_a_tokenizer_is_refused_before_anything_is_sent(local: Lo
             problem = examine(EndpointRequest(server.url, NAME, tokenizer=str(folder)), SETTINGS, QUICK).problem
             assert problem is not None
         assert server.behaviour.n_asked == 0
+
+
+def test_counting_a_text_for_an_estimate_sends_nothing_of_it(local: LocalModel) -> None:
+    with served(local) as server:
+        model = connect(EndpointRequest(server.url, NAME), SETTINGS, QUICK)
+        before = server.behaviour.n_asked
+        assert model.estimate([TEXT]).tokens > 0
+        assert model.estimated_tokens(TEXT) > 0
+        assert server.behaviour.n_asked == before
+        model.tokens_to_read(TEXT)  # which asks the server's own tokenizer
+        assert server.behaviour.n_asked > before
