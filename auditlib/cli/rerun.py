@@ -66,8 +66,8 @@ def rerun_command(
         if skipped := not_repeated(packaged.settings.scores):
             labels = ", ".join(SCORES[name].label for name in skipped)
             said.print(
-                f"Not repeated: {labels}. They need other models, prefixes or a corpus, which the package names and does "
-                "not hold.",
+                f"Not repeated: {labels}. They need other models, prefixes or a corpus, which the package names and "
+                "does not hold.",
                 soft_wrap=True,
             )
         agrees = all(one.agreement is not Agreement.NONE for one in found)

@@ -149,7 +149,10 @@ def _corpus(kind: str) -> tuple[str, tuple[str, ...], str]:
         st.caption(as_text("There is no document in the workspace; bring some on the Documents page."))
         return "", (), ""
     chosen: list[int] = st.multiselect(
-        "Its documents", list(documents), format_func=lambda key: _title(documents[key]), key=f"{kind}_beside_corpus_documents"
+        "Its documents",
+        list(documents),
+        format_func=lambda one: _title(documents[one]),
+        key=f"{kind}_beside_corpus_documents",
     )
     if not chosen:
         return "", (), ""
