@@ -31,8 +31,8 @@ def companion_fields(kind: str) -> CompanionSettings:
     """The fields, folded; `kind` is that of the run. Nothing is read besides unless something is chosen."""
     with st.expander("More evidence: a reference model, a placebo, variants, prefixes, a corpus"):
         st.caption(
-            "Six scores need the texts alone. The others need what is chosen here, and everything chosen takes about "
-            "as long again as reading the texts."
+            "Six scores need the texts alone; the others need what is chosen here. A reference, a placebo and each "
+            "prefix take about as long again as reading the texts, variants as many times that as there are of each."
         )
         try:
             return _fields(kind)
