@@ -17,7 +17,8 @@ from auditlib.audits.demo import demo_books
 from auditlib.audits.sets import LabelledSets
 from auditlib.core import AuditError, Settings, TargetModel
 from auditlib.models.request import ModelRequest
-from auditlib.scoring import Companions, drawn_prefix, frequency_table
+from auditlib.scoring import SCORES, Companion, Companions, drawn_prefix, frequency_table
+from auditlib.scoring.base import MISSING
 from auditlib.scoring.companions import MakesNeighbours
 
 OWN = "own"
@@ -49,6 +50,19 @@ class CompanionSettings:
     corpus: Literal["", "demo", "documents"] = ""
     corpus_documents: tuple[str, ...] = ()
     corpus_name: str = ""
+
+    @property
+    def given(self) -> frozenset[Companion]:
+        """What scores may look at because of this."""
+        asked = {
+            Companion.LOWERCASED: True,
+            Companion.REFERENCE: self.reference is not None,
+            Companion.NEIGHBOURS: bool(self.neighbours),
+            Companion.AFTER_NON_MEMBERS: self.shots > 0,
+            Companion.AFTER_MEMBERS: self.shots > 0,
+            Companion.FREQUENCIES: bool(self.corpus),
+        }
+        return frozenset(companion for companion, is_given in asked.items() if is_given)
 
     @property
     def any_beside(self) -> bool:
@@ -113,6 +127,15 @@ def checked_companions(settings: CompanionSettings) -> CompanionSettings:
     if settings.corpus == "documents" and not settings.corpus_documents:
         raise AuditError("The corpus to count words in has no document.", "Choose its documents, or leave DC-PDD out.")
     return settings
+
+
+def refuse_score_without(settings: CompanionSettings, score: str) -> None:
+    """Raises `AuditError` where a score would lack what it needs, before hours of reading."""
+    if lacking := SCORES[score].reads - settings.given:
+        raise AuditError(
+            f"{SCORES[score].label} needs more than the texts. {MISSING[min(lacking)]}",
+            "Choose what it needs besides, or another score.",
+        )
 
 
 def without_prefixes(sets: LabelledSets, shots: int, seed: int) -> tuple[LabelledSets, Prefixes | None]:

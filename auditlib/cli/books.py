@@ -34,6 +34,7 @@ from auditlib.cli.companions import (
     Placebo,
     PrefixTexts,
     Reference,
+    asked_of,
     companion_settings,
     opened,
     refuse_with_calibration,
@@ -94,7 +95,7 @@ def books_command(
         settings = checked_settings(BookSettings(score, k, threshold_rule(rule), alpha, correction, seed))  # type: ignore[arg-type]
         _check_sources(members, non_members, calibration)
         _check_targets(table, report)
-        asked = companion_settings(reference, placebo, neighbours, prefix_texts, corpus)
+        asked = asked_of(companion_settings(reference, placebo, neighbours, prefix_texts, corpus), score)
         saved = None if calibration is None else _calibration(calibration)
         if saved is not None:
             refuse_with_calibration(asked)

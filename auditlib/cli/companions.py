@@ -13,6 +13,7 @@ from auditlib.audits.companions import (
     Prefixes,
     checked_companions,
     open_companions,
+    refuse_score_without,
 )
 from auditlib.cli.common import open_model, read_all, said
 from auditlib.core import AuditError, TargetModel, settings
@@ -78,6 +79,12 @@ def opened(
         open_companions(asked, Opened(target), prefixes, other_model, corpus, settings(), seed),
         placebo,
     )
+
+
+def asked_of(asked: CompanionSettings, score: str) -> CompanionSettings:
+    """The settings, once they are seen to give `score` what it needs. Raises `AuditError`."""
+    refuse_score_without(asked, score)
+    return asked
 
 
 def refuse_with_calibration(asked: CompanionSettings) -> None:

@@ -17,7 +17,7 @@ from auditlib.audits.books import (
     without_prefix_works,
 )
 from auditlib.audits.books.known import refuse_other_settings
-from auditlib.audits.companions import CompanionSettings, Prefixes, checked_companions
+from auditlib.audits.companions import CompanionSettings, Prefixes, checked_companions, refuse_score_without
 from auditlib.audits.demo import demo_books, demo_passages, planted_request
 from auditlib.audits.saved_calibration import Calibration, from_json
 from auditlib.core import AuditError, Document, Label
@@ -81,7 +81,7 @@ def books_parameters(plain: Mapping[str, Any]) -> BooksParameters:
     parameters = parameters_of(BooksParameters, plain)
     checked_settings(parameters.settings)
     checked_method(parameters.cutting)
-    checked_companions(parameters.companions)
+    refuse_score_without(checked_companions(parameters.companions), parameters.settings.score)
     if parameters.calibration and parameters.companions != CompanionSettings():
         raise AuditError(
             "A saved calibration says nothing of other models, prefixes and corpora.",
