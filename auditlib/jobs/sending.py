@@ -15,6 +15,10 @@ Count = Callable[[Sequence[str]], Sequence[int | None]]
 """Tokens of each text; None for one that cannot be scored."""
 
 
+Reads = Sequence[tuple[str, int]]
+"""Texts, each with how often a model will read it."""
+
+
 @dataclass(frozen=True)
 class SendingEstimate:
     """At most what is sent: readings that are kept already are not asked for again.
@@ -28,9 +32,10 @@ class SendingEstimate:
     is_within: bool
 
 
-def estimate_sending(endpoint: EndpointRequest, texts: Sequence[str], count: Count | None = None) -> SendingEstimate:
-    """For reading each of `texts` once. `count` counts without sending; without it lengths alone are gone by."""
-    tokens = round(sum(_n_bytes(text) for text in texts) * _tokens_a_byte(texts, count))
+def estimate_sending(endpoint: EndpointRequest, reads: Reads, count: Count | None = None) -> SendingEstimate:
+    """For these readings. `count` counts without sending; without it lengths alone are gone by."""
+    n_bytes = sum(_n_bytes(text) * times for text, times in reads)
+    tokens = round(n_bytes * _tokens_a_byte([text for text, _ in reads], count))
     budget = budget_of(endpoint)
     is_within = budget.most_tokens is None or tokens <= budget.most_tokens
     return SendingEstimate(tokens, budget.cost_of(tokens), is_within)

@@ -19,7 +19,7 @@ from auditlib.scoring import DEFAULT_K, SCORES
 from auditlib.store import StoredDocument
 from auditlib.store.workspace import DEFAULT_NAME
 from auditlib.ui.calibration_save import saved_calibrations
-from auditlib.ui.companion_fields import companion_fields, companion_words
+from auditlib.ui.companion_fields import companion_fields, companion_words, readings
 from auditlib.ui.cutting import choose_cutting
 from auditlib.ui.library import store, workspace
 from auditlib.ui.messages import as_text, show_error
@@ -96,7 +96,7 @@ def start_books(chosen: ChosenBooks) -> None:
         + f" {companion_words(chosen.parameters.companions)}"
         + "Afterwards k, score and threshold are changed without reading again.",
         "Audit",
-        reads=lambda: [text for one in chosen.shelves.snippets for text in (one.text, one.text.lower())],
+        reads=lambda: readings([one.text for one in chosen.shelves.snippets], chosen.parameters.companions),
     )
 
 

@@ -44,7 +44,7 @@ from auditlib.jobs import (
     load_summary,
 )
 from auditlib.store import Run
-from auditlib.ui.companion_fields import companion_fields, companion_words
+from auditlib.ui.companion_fields import companion_fields, companion_words, readings
 from auditlib.ui.library import store
 from auditlib.ui.messages import duration
 from auditlib.ui.models import current_request, loaded_current, model_name
@@ -114,7 +114,7 @@ def start_calibration(chosen_sets: ChosenSets) -> None:
         f"{line}{companion_words(beside)}{where}Afterwards k, score and alpha are changed without reading again.",
         "Calibrate",
         files=lambda: brought_file(chosen_sets.documents) if chosen_sets.texts == "brought" else {},
-        reads=lambda: [*sets.texts, *(text.lower() for text in sets.texts)],
+        reads=lambda: readings(sets.texts, beside),
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from auditlib.audits.companions import DEMO_CORPUS, MOST_SHOTS, OWN, CompanionSettings
+from auditlib.audits.companions import DEMO_CORPUS, MOST_SHOTS, OWN, PREFIX_WORDS, CompanionSettings
 from auditlib.core import AuditError
 from auditlib.jobs import saved_models
 from auditlib.models.request import ModelRequest
@@ -50,6 +50,14 @@ def companion_words(settings: CompanionSettings) -> str:
         "after two prefixes" if settings.shots else "",
     ]
     return f"Each text is also read {', '.join(filter(None, said))}. " if any(said) else ""
+
+
+def readings(texts: Sequence[str], settings: CompanionSettings) -> list[tuple[str, int]]:
+    """Each text with how often the audited model reads it: as it stands, in lower case, in variants, after prefixes."""
+    variants = settings.n_neighbours if settings.neighbours else 0
+    reads = [(text, 2 + variants + (2 if settings.shots else 0)) for text in texts]
+    # What stands in front is not known yet, but how long it is; it is sent with every text.
+    return [*reads, ("known " * (PREFIX_WORDS * settings.shots), 2 * len(texts))] if settings.shots else reads
 
 
 def companion_facts(settings: CompanionSettings) -> dict[str, str]:

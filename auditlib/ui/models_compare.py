@@ -63,7 +63,7 @@ def compare_models(models: Mapping[str, ListedModel]) -> None:
     requests = (usable[first].request or ModelRequest(), usable[second].request or ModelRequest())
     try:
         for request in dict.fromkeys(requests):
-            sending_notice(jobs(), request, lambda: [text])
+            sending_notice(jobs(), request, lambda: [(text, 1)])
         if st.button("Compare", type="primary", icon=":material/compare_arrows:", key="models_compare"):
             with st.spinner("Both are reading …"):
                 st.session_state[COMPARED] = _compared(requests, text)

@@ -63,9 +63,9 @@ def models_table(models: Mapping[str, ListedModel], held: Sequence[LoadedModel])
         rows.append(
             {
                 "Name": model.label,
+                "State": ", ".join(state),
                 "Where": "cannot be read" if request is None else KINDS[kind_of(request)],
                 "What": "" if request is None else one_line(model_words(request)),
-                "State": ", ".join(state),
             }
         )
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")

@@ -28,7 +28,7 @@ def one_model(model: ListedModel, held: Sequence[LoadedModel]) -> None:
         st.warning(as_text(model.problem), icon=":material/warning:")
         _rename_and_remove(model)
         return
-    st.caption(as_text(model_words(request)[:1].upper() + model_words(request)[1:]))
+    st.caption(as_text(model_words(request)))
     loaded = next((one for one in held if one.request == request), None)
     _buttons(model, request, loaded)
     if request.endpoint is not None:

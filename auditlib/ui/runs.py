@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import streamlit as st
@@ -10,6 +10,7 @@ import streamlit as st
 from auditlib.core import AuditError, settings
 from auditlib.jobs import JobClient, WorkerState
 from auditlib.jobs.plain import from_plain
+from auditlib.jobs.sending import Reads
 from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, UNFINISHED, Run, RunProgress, RunState
 from auditlib.ui.library import store
@@ -32,13 +33,13 @@ def start_form(
     said: str,
     label: str,
     files: Callable[[], Mapping[str, bytes]] = dict,
-    reads: Callable[[], Sequence[str]] | None = None,
+    reads: Callable[[], Reads] | None = None,
 ) -> None:
     """A name, who asks, and the button that starts a run of `kind`; the page then shows that run.
 
     `parameters`, and `files` that the run brings, are asked for when the button was clicked, and may raise
     `AuditError`; `parameters` also before, for the models that are in them. `said` stands below: what will be read, and
-    how long it takes. `reads` gives every text as often as the model will read it, for the estimate of what a server
+    how long it takes. `reads` gives every text with how often the model will read it, for the estimate of what a server
     is sent; where the texts go is said in any case.
     """
     name_field, who_field, button = st.columns([3, 2, 1], vertical_alignment="bottom")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 
 import streamlit as st
 
 from auditlib.core import AuditError
 from auditlib.jobs import JobClient
-from auditlib.jobs.sending import Count, estimate_sending
+from auditlib.jobs.sending import Count, Reads, estimate_sending
 from auditlib.models.endpoint.address import Address, checked_address
 from auditlib.models.request import EndpointRequest, ModelRequest
 from auditlib.ui.messages import as_text
@@ -54,22 +54,22 @@ def models_in(parameters: object) -> list[ModelRequest]:
     return list(dict.fromkeys(found))
 
 
-def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[], Sequence[str]] | None) -> None:
+def sending_notice(client: JobClient, request: ModelRequest, reads: Callable[[], Reads] | None) -> None:
     """Where the texts of work that is about to start will go, and what that costs; nothing for a model on this machine.
 
-    `reads` gives every text as often as it will be read.
+    `reads` gives every text with how often it will be read.
     """
     if request.endpoint is None:
         return
     lines = [where_texts_go(request)]
-    if reads is not None and (texts := reads()):
-        lines.append(_taken(client, request, request.endpoint, texts))
+    if reads is not None and (given := reads()):
+        lines.append(_taken(client, request, request.endpoint, given))
     st.info(" ".join(lines), icon=":material/upload:")
     warn_of_readers(request.endpoint.base_url)
 
 
-def _taken(client: JobClient, request: ModelRequest, endpoint: EndpointRequest, texts: Sequence[str]) -> str:
-    estimate = estimate_sending(endpoint, texts, _counter(client, request))
+def _taken(client: JobClient, request: ModelRequest, endpoint: EndpointRequest, reads: Reads) -> str:
+    estimate = estimate_sending(endpoint, reads, _counter(client, request))
     cost = "" if estimate.cost is None else f", a cost of {_amount(estimate.cost)} at the price given"
     line = f"That is about **{estimate.tokens:,} tokens**{cost}; what runs have read before is not sent again."
     if not estimate.is_within:

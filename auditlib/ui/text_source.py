@@ -143,4 +143,4 @@ def _say_size() -> None:
         except AuditError:
             pass
     st.caption(line)
-    sending_notice(jobs(), current_request(), lambda: [document.text, document.text.lower()])
+    sending_notice(jobs(), current_request(), lambda: [(document.text, 2)])

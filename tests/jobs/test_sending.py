@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from auditlib.audits.companions import CompanionSettings
 from auditlib.jobs.sending import estimate_sending
 from auditlib.models.request import EndpointRequest
+from auditlib.ui.companion_fields import readings
 
 URL = "https://far.example/v1"
-TEXTS = ["abcd" * 10, "abcd" * 30]  # 160 bytes
+TEXTS = [("abcd" * 10, 1), ("abcd" * 15, 2)]  # 160 bytes
 
 
 def test_without_a_count_four_bytes_are_a_token() -> None:
@@ -43,3 +45,13 @@ def test_limit_of_cost_is_one_too() -> None:
 
 def test_no_texts_cost_nothing() -> None:
     assert estimate_sending(EndpointRequest(URL, "m"), []).tokens == 0
+
+
+def test_what_is_read_besides_is_counted_too() -> None:
+    texts = ["abcd" * 10] * 5
+    assert readings(texts, CompanionSettings()) == [("abcd" * 10, 2)] * 5
+    variants = CompanionSettings(neighbours="own", n_neighbours=25)
+    assert estimate_sending(EndpointRequest(URL, "m"), readings(texts, variants)).tokens == 27 * 5 * 10
+    prefixes = CompanionSettings(shots=3)  # of 64 words each, six letters a word
+    expected = 4 * 5 * 10 + 2 * 5 * 3 * 64 * 6 / 4
+    assert estimate_sending(EndpointRequest(URL, "m"), readings(texts, prefixes)).tokens == expected

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from auditlib.core import AuditError, Settings
-from auditlib.jobs import CalibrationParameters, chosen
+from auditlib.jobs import CalibrationParameters, chosen, report_files
 from auditlib.jobs.executing import Halted
 from auditlib.jobs.spending import Spending, kept_spending
 from auditlib.models.endpoint.connecting import connect
+from auditlib.models.endpoint.keys import KEYS
 from auditlib.models.endpoint.patience import Patience
 from auditlib.models.request import EndpointRequest, ModelRequest
 from auditlib.store import RunState, Workspace
 from tests.jobs.conftest import Place, documents
 from tests.jobs.test_executing import Here, execute
-from tests.models.endpoint_server import CONTEXT, NAME, TinyServer, served, tiny_model
+from tests.models.endpoint_server import CONTEXT, KEY, NAME, TinyServer, served, tiny_model
 from tests.tiny import llama_config, save_folder
 
 QUICK = Patience(tries=3, first_wait=0.005, longest_wait=0.01)
@@ -140,3 +143,21 @@ def test_what_is_killed_has_counted_too_much_rather_than_too_little(server: Tiny
     resumed = Spending(kept.append, {LABEL: (300, None)}).budget(endpoint)
     with pytest.raises(AuditError, match="300 tokens were sent"):
         resumed.spend(701)
+
+
+def test_key_is_in_no_file_row_or_report_of_a_run_over_a_server(place: Place) -> None:
+    with served(tiny_model(), key=KEY) as locked:
+        KEYS.remember(locked.url, KEY)
+        try:
+            model = ModelRequest(endpoint=EndpointRequest(locked.url, NAME, price=2.0))
+            run = place.client.start("calibration", "locked", parameters(place, model, 40, 6))
+            assert execute(place, run.id, Connected(model)) == "done"
+        finally:
+            KEYS.forget(locked.url)
+    package = report_files(place.store, place.client.run(run.id), with_texts=True, with_pdf=False)
+    with zipfile.ZipFile(io.BytesIO(package.data)) as archive:
+        contents = [archive.read(name) for name in archive.namelist()]
+    assert any(locked.url.encode() in content for content in contents)  # the server is named
+    contents += [file.read_bytes() for file in place.home.rglob("*") if file.is_file() and not file.is_symlink()]
+    for part in (KEY, KEY[:14], KEY[-14:]):
+        assert not any(part.encode() in content for content in contents)
