@@ -26,7 +26,10 @@ page = st.navigation(
             st.Page("pages/unlearning.py", title="Unlearning", icon=":material/backspace:"),
             st.Page("pages/runs.py", title="Runs", url_path="runs", icon=":material/history:"),
         ],
-        "Set up": [st.Page("pages/documents.py", title="Documents", icon=":material/library_books:")],
+        "Set up": [
+            st.Page("pages/documents.py", title="Documents", icon=":material/library_books:"),
+            st.Page("pages/models.py", title="Models", url_path="models", icon=":material/deployed_code:"),
+        ],
     }
 )
 entered_through_app()

@@ -41,11 +41,11 @@ class Agreement:
 
 
 def texts_of_the_demo(n: int = N_TEXTS, words: int = WORDS) -> list[str]:
-    """The first words of each passage, and then pieces of the books."""
+    """The first words of each passage, and then overlapping pieces of the books."""
     pieces = [" ".join(document.text.split()[:words]) for document in demo_passages()]
     for book in demo_books():
         of_book = book.text.split()
-        pieces += [" ".join(of_book[at : at + words]) for at in range(0, len(of_book) - words, words)]
+        pieces += [" ".join(of_book[at : at + words]) for at in range(0, len(of_book) - words, words // 2)]
     return pieces[:n]
 
 

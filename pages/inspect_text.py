@@ -7,8 +7,10 @@ import streamlit as st
 from auditlib.core import AuditError
 from auditlib.ui.inspect_result import show_result
 from auditlib.ui.messages import show_error
+from auditlib.ui.models import current_request
 from auditlib.ui.navigation import enter_through_app
 from auditlib.ui.reading import read_document
+from auditlib.ui.served import where_texts_go
 from auditlib.ui.text_source import chosen_document, text_source
 
 enter_through_app(__file__)
@@ -30,6 +32,6 @@ if "inspection" in st.session_state:
 else:
     st.info(
         "Nothing has been read yet. Bring a paragraph or a few pages, or try one of the examples above. "
-        "Reading happens on this machine; nothing is sent anywhere.",
+        + where_texts_go(current_request()),
         icon=":material/lightbulb:",
     )

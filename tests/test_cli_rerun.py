@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from auditlib.audits.calibration import calibrate, examine_words
+from auditlib.audits.companions import CompanionSettings
 from auditlib.audits.demo import PLANTED
 from auditlib.audits.sets import LabelledSets, ReadSets, read_sets
 from auditlib.cli import app
@@ -87,7 +88,7 @@ def test_a_run_comes_out_again_with_the_documents_of_the_workspace(rerun: Rerun,
     assert found["agrees"]
     names = {one["name"] for one in found["numbers"]}
     assert {"words_alone.auc", "min_k.auc", "zlib.threshold", "lowercase.mean", "loss.p_corrected"} <= names
-    assert len(names) == 36
+    assert len(names) == 43
     assert {one["agreement"] for one in found["numbers"]} <= {"exactly", "within 0.0001"}
     assert any(one["packaged"] not in (None, 0, 1) for one in found["numbers"])
 
@@ -95,7 +96,7 @@ def test_a_run_comes_out_again_with_the_documents_of_the_workspace(rerun: Rerun,
 def test_texts_that_the_package_carries_are_enough(rerun: Rerun, place: Place, run: Run) -> None:
     code, out, err = rerun(report_files(place.store, run, with_texts=True, with_pdf=False).data)
     assert code == 0, err
-    assert "All 36 numbers come out again on 24 texts" in out
+    assert "All 43 numbers come out again on 24 texts" in out
     assert "in the package" in err
 
 
@@ -120,6 +121,15 @@ def test_texts_are_found_by_their_hash_in_what_is_brought_and_missing_ones_are_n
     code, out, err = rerun(package, "--texts", folder, "--texts", last)
     assert code == 0, err
     assert "numbers come out again" in out
+
+
+def test_scores_that_needed_another_model_are_not_repeated_and_that_is_said(rerun: Rerun, place: Place) -> None:
+    besides = CompanionSettings(reference=place.model, shots=1)
+    run = finished_run(place, documents(48), "Besides", companions=besides)
+    code, out, err = rerun(report_files(place.store, run, with_texts=True, with_pdf=False).data)
+    assert code == 0, out + err
+    assert "Not repeated: ReCaLL, Con-ReCall, Reference" in " ".join(err.split())
+    assert "All 43 numbers come out again" in out
 
 
 def test_texts_are_cleaned_as_they_were_for_the_run(rerun: Rerun, place: Place, tmp_path: Path) -> None:
@@ -193,7 +203,7 @@ def test_numbers_that_differ_are_shown_and_end_with_1(
     assert close["min_k.auc"] == "within 0.0001"
     code, out, _ = rerun(by(0.0002), home=place.home)
     assert code == 1
-    assert "1 of 36 numbers differ" in out
+    assert "1 of 43 numbers differ" in out
     assert "min_k.auc" in out
     assert "loss.auc" not in out
 

@@ -123,8 +123,9 @@ def calibrate(
     rule: Rule = "accuracy",
     names: Sequence[str] | None = None,
     seed: int = 0,
+    n_tried: int | None = None,
 ) -> Calibrated:
-    """Every score (or those named) on both sets. p is corrected for as many scores as are looked at.
+    """Every score (or those named) on both sets. p is corrected for as many scores as are looked at, or `n_tried`.
 
     `rule` is "accuracy" (the paper's book audit) or a false-positive rate. Raises `AuditError` where no score can be
     had.
@@ -137,7 +138,7 @@ def calibrate(
     if not usable:
         raise AuditError("None of the scores can be had for these texts.", next(iter(unavailable.values())))
     methods = {
-        name: _method(read, words, name, read.scores(name, checked_k(k)), len(usable), alpha, rule, seed)
+        name: _method(read, words, name, read.scores(name, checked_k(k)), n_tried or len(usable), alpha, rule, seed, k)
         for name in usable
     }
     return Calibrated(k, alpha, rule, seed, words, methods, unavailable)
@@ -148,7 +149,7 @@ def at_k(read: ReadSets, found: Calibrated, k: float) -> Calibrated:
     n_tried = len(found.methods)
     methods = {
         name: _method(
-            read, found.words, name, read.scores(name, checked_k(k)), n_tried, found.alpha, found.rule, found.seed
+            read, found.words, name, read.scores(name, checked_k(k)), n_tried, found.alpha, found.rule, found.seed, k
         )
         if name in K_SCORES
         else method
@@ -291,8 +292,9 @@ def _method(
     alpha: float,
     rule: Rule,
     seed: int,
+    k: float,
 ) -> MethodResult:
-    sets = read.sets
+    sets, placebo = read.sets, read.placebo
     findings = examine(
         sets.is_member,
         scores,
@@ -301,6 +303,8 @@ def _method(
         lengths=sets.words,
         same_model=True,
         n_tried=n_tried,
+        # A placebo reads no companions, and may give less than the audited model.
+        placebo_scores=placebo.scores(name, k) if placebo and not placebo.unavailable_because(name) else None,
         seed=seed,
     )
     tpr_at: dict[float, TprAtFpr | None] = {}

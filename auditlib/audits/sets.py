@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -66,12 +66,18 @@ class LabelledSets:
 
 @dataclass(frozen=True)
 class ReadSets:
-    """Both sets as one model read them: all that every score, k and threshold is computed from."""
+    """Both sets as one model read them: all that every score, k and threshold is computed from.
+
+    settled  scores (n,) that were computed while there was at hand what they need besides; none of them has a k
+    placebo  the same sets as a model read them that cannot have seen either
+    """
 
     sets: LabelledSets
     readings: tuple[Reading, ...]
     identity: ModelIdentity
     capabilities: frozenset[Capability]
+    settled: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    placebo: ReadSets | None = None
 
     @cached_property
     def n_tokens(self) -> NDArray[np.int64]:
@@ -82,10 +88,14 @@ class ReadSets:
         """One score of every text, at k percent. (n,) Raises `AuditError` where a text cannot have it."""
         if reason := self.unavailable_because(name):
             raise AuditError(f"{SCORES[name].label} cannot be had for these texts. {reason}", "Choose another score.")
+        if name in self.settled:
+            return self.settled[name]
         return np.array([SCORES[name].compute(replace(reading, k=k)) for reading in self.readings], dtype=np.float64)
 
     def unavailable_because(self, name: str) -> str | None:
         """Why a score cannot be had for all of these texts; None where it can."""
+        if name in self.settled:
+            return None
         reasons = [SCORES[name].unavailable_because(reading, self.capabilities) for reading in self.readings]
         lacking = [reason for reason in reasons if reason]
         if not lacking:
@@ -148,11 +158,16 @@ def labelled_sets(snippets: Sequence[Snippet], drop_shared: bool = True) -> Labe
 
 
 def read_sets(
-    model: TargetModel, sets: LabelledSets, progress: Progress | None = None, companions: Companions | None = None
+    model: TargetModel,
+    sets: LabelledSets,
+    progress: Progress | None = None,
+    companions: Companions | None = None,
+    placebo: TargetModel | None = None,
 ) -> ReadSets:
     """Every text through the model, as it stands and in lower case. The one expensive step.
 
-    With `companions` what the scores need besides is read too; the texts of a prefix must not be in `sets`.
+    With `companions` what the scores need besides is read too; the texts of a prefix must not be in `sets`. `placebo`
+    reads the same texts. `progress` begins anew with each of them.
 
     Raises `AuditError`, naming the text, where one cannot be scored.
     """
@@ -162,7 +177,12 @@ def read_sets(
         readings[index] = reading
     if companions is not None:
         readings = with_companions(model, readings, companions, names, progress)
-    return ReadSets(sets, tuple(readings), model.identity, model.capabilities)
+        sets = replace(sets, notes=(*sets.notes, *companions.notes))
+    beside = read_sets(placebo, sets, progress) if placebo is not None else None
+    if beside is not None:
+        said = f"The placebo model is {beside.identity.name} ({beside.identity.source})."
+        sets = replace(sets, notes=(*sets.notes, said))
+    return ReadSets(sets, tuple(readings), model.identity, model.capabilities, placebo=beside)
 
 
 def score_table(read: ReadSets, k: float = DEFAULT_K) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from auditlib.cli import (  # noqa: F401  fill `app`
     books,
     calibrate,
     fetch,
+    models,
     place,
     plant,
     rerun,

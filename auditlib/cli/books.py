@@ -22,11 +22,23 @@ from auditlib.audits.books import (
     plan_books,
     read_books,
     refuse_unusable,
+    without_prefix_works,
 )
 from auditlib.audits.books.tables import book_table
 from auditlib.audits.saved_calibration import LARGEST_FILE_BYTES, Calibration, from_json, refuse_other_model, to_json
 from auditlib.cli.books_result import BooksShown, books_json, print_books
 from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_each, said, stop, threshold_rule
+from auditlib.cli.companions import (
+    Corpus,
+    NeighboursOption,
+    Placebo,
+    PrefixTexts,
+    Reference,
+    asked_of,
+    companion_settings,
+    opened,
+    refuse_with_calibration,
+)
 from auditlib.core import AuditError, Document
 from auditlib.documents import STEPS
 from auditlib.documents.catalogue import Entry, read_catalogue, with_catalogue
@@ -67,6 +79,11 @@ def books_command(
     alpha: Annotated[float, typer.Option(min=0, max=1, help="largest corrected p that counts")] = 0.05,
     correction: Annotated[str, typer.Option(help="of p for the shelf: bh or by")] = "bh",
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of every random choice")] = 0,
+    reference: Reference = None,
+    placebo: Placebo = None,
+    neighbours: NeighboursOption = None,
+    prefix_texts: PrefixTexts = 0,
+    corpus: Corpus = None,
     clean: Annotated[bool, typer.Option("--clean", help="clean texts first; otherwise read as they stand")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="say what these shelves can show, and read nothing")] = False,
     table: Annotated[Path | None, typer.Option(help="write the books' results to this .csv or .parquet file")] = None,
@@ -78,7 +95,10 @@ def books_command(
         settings = checked_settings(BookSettings(score, k, threshold_rule(rule), alpha, correction, seed))  # type: ignore[arg-type]
         _check_sources(members, non_members, calibration)
         _check_targets(table, report)
+        asked = asked_of(companion_settings(reference, placebo, neighbours, prefix_texts, corpus), score)
         saved = None if calibration is None else _calibration(calibration)
+        if saved is not None:
+            refuse_with_calibration(asked)
         cutting = Cutting("sample", snippets, words, seed)
         steps: set[tuple[str, ...]] = set()
         not_read: list[str] = []
@@ -89,6 +109,7 @@ def books_command(
         for sentence in not_read:
             said.print(f"[yellow]Not read:[/] {escape(sentence)}", soft_wrap=True)
         refuse_unusable(shelves, with_reference=saved is None)
+        shelves, prefixes = without_prefix_works(shelves, prefix_texts, seed)
         planned = plan_books(shelves, settings, saved)
         for sentence in planned.warnings:
             said.print(f"[yellow]Before reading:[/] {escape(sentence)}", soft_wrap=True)
@@ -104,10 +125,18 @@ def books_command(
         target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter))
         if saved is not None:
             refuse_other_model(saved, target.identity)
+        companions, beside = opened(asked, target, prefixes, seed)
         with progress_bar() as bar:
             task = bar.add_task(f"Reading {len(shelves.snippets):,} snippets", total=None)
             read = read_books(
-                target, shelves, blind, score, k, lambda done, total: bar.update(task, completed=done, total=total)
+                target,
+                shelves,
+                blind,
+                score,
+                k,
+                lambda done, total: bar.update(task, completed=done, total=total),
+                companions,
+                beside,
             )
         with said.status("Computing intervals …"):
             found = audit_books(read, settings, saved)

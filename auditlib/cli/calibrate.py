@@ -12,17 +12,28 @@ import typer
 from rich.markup import escape
 
 from auditlib.audits.calibration import K_SCORES, KSweep, calibrate, checked_alpha, examine_words, k_sweep
+from auditlib.audits.companions import without_prefixes
 from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, told_apart
 from auditlib.cli.calibration_files import TABLES, write_package, write_table, write_text
 from auditlib.cli.calibration_result import Shown, as_json, print_result
 from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_all, said, stop, threshold_rule
+from auditlib.cli.companions import (
+    Corpus,
+    NeighboursOption,
+    Placebo,
+    PrefixTexts,
+    Reference,
+    asked_of,
+    companion_settings,
+    opened,
+)
 from auditlib.core import AuditError, Document, Label, TargetModel
 from auditlib.documents.cutting import Cutting
 from auditlib.documents.snippets import SNIPPETS, WORDS
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.reports.calibration_facts import Preparation
-from auditlib.scoring import DEFAULT_K, SCORES, checked_k
+from auditlib.scoring import DEFAULT_K, SCORES, Companions, checked_k
 
 
 class CutName(StrEnum):
@@ -62,6 +73,11 @@ def calibrate_command(
     words: Annotated[int, typer.Option(min=1, help="words in a piece")] = WORDS,
     snippets: Annotated[int, typer.Option(min=1, help="pieces in the sample of each text")] = SNIPPETS,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of every random choice")] = 0,
+    reference: Reference = None,
+    placebo: Placebo = None,
+    neighbours: NeighboursOption = None,
+    prefix_texts: PrefixTexts = 0,
+    corpus: Corpus = None,
     clean: Annotated[bool, typer.Option("--clean", help="clean texts first; otherwise read as they stand")] = False,
     save: Annotated[Path | None, typer.Option(help="keep the score's calibration in this file, for `place`")] = None,
     name: Annotated[str | None, typer.Option(help="of the saved calibration; the file's own by default")] = None,
@@ -81,11 +97,14 @@ def calibrate_command(
             raise AuditError(f"There is no score {score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
         _check_targets(save, name, table, package)
         cutting = Cutting(cut.value, snippets, words, seed)
+        asked = asked_of(companion_settings(reference, placebo, neighbours, prefix_texts, corpus), score)
         sets, notes, steps = _sets(members, non_members, cutting, clean)
+        sets, prefixes = without_prefixes(sets, prefix_texts, seed)
         with said.status("Trying how far the words alone tell the sets apart …"):
             blind = examine_words(sets, seed)
         target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter))
-        read = _read(target, sets)
+        read = _read(target, sets, *opened(asked, target, prefixes, seed))
+        notes = [*read.sets.notes, *notes]
         with said.status("Computing intervals …"):
             found = calibrate(read, blind, k, alpha, chosen_rule, seed=seed)
             if reason := found.unavailable.get(score):
@@ -150,13 +169,17 @@ def _sets(
     cuts = [cutting.cut(document) for document in told_apart(documents)]
     notes += [one.note for one in cuts if one.note]
     sets = labelled_sets([snippet for one in cuts for snippet in one.snippets])
-    return sets, [*sets.notes, *notes], tuple(sorted({document.steps for document in documents}))
+    return sets, notes, tuple(sorted({document.steps for document in documents}))
 
 
-def _read(target: TargetModel, sets: LabelledSets) -> ReadSets:
+def _read(
+    target: TargetModel, sets: LabelledSets, companions: Companions | None, placebo: TargetModel | None
+) -> ReadSets:
     with progress_bar() as bar:
         task = bar.add_task(f"Reading {len(sets.snippets):,} texts", total=None)
-        return read_sets(target, sets, lambda done, total: bar.update(task, completed=done, total=total))
+        return read_sets(
+            target, sets, lambda done, total: bar.update(task, completed=done, total=total), companions, placebo
+        )
 
 
 def _sweep(read: ReadSets, score: str, seed: int) -> KSweep | AuditError:

@@ -20,7 +20,16 @@ from auditlib.documents import STEPS, display_name
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
 from auditlib.reports.archive import fingerprint
 from auditlib.reports.packaged_run import PackagedRun, read_package
-from auditlib.reports.repeating import Agreement, Comparison, TextSearch, compare, repeated_numbers
+from auditlib.reports.repeating import (
+    Agreement,
+    Comparison,
+    TextSearch,
+    compare,
+    not_repeated,
+    repeatable,
+    repeated_numbers,
+)
+from auditlib.scoring import SCORES
 from auditlib.store import Store, Workspace
 
 MOST_NAMED = 20
@@ -53,7 +62,14 @@ def rerun_command(
             task = bar.add_task(f"Reading {len(sets.snippets):,} texts", total=None)
             read = read_sets(target, sets, lambda done, total: bar.update(task, completed=done, total=total))
         with said.status("Computing …"):
-            found = compare(packaged.numbers, repeated_numbers(read, packaged))
+            found = compare(repeatable(packaged.numbers), repeated_numbers(read, packaged))
+        if skipped := not_repeated(packaged.settings.scores):
+            labels = ", ".join(SCORES[name].label for name in skipped)
+            said.print(
+                f"Not repeated: {labels}. They need other models, prefixes or a corpus, which the package names and "
+                "does not hold.",
+                soft_wrap=True,
+            )
         agrees = all(one.agreement is not Agreement.NONE for one in found)
         if json_wanted:
             versions = {"packaged": packaged.versions, "now": library_versions()}

@@ -59,7 +59,7 @@ def unlearning_command(
     margin: Annotated[float, typer.Option(help="difference of AUCs that would not matter")] = 0.1,
     embedding: Annotated[str, typer.Option(help="sentence model: bundled, a folder, a hub id, or none")] = BUNDLED,
     judge_url: Annotated[str | None, typer.Option(help="base URL of a chat model that rates completions")] = None,
-    judge_model: Annotated[str, typer.Option(help="its name; the key is read from AUDIT_JUDGE_KEY")] = "",
+    judge_model: Annotated[str, typer.Option(help="its name; its key is AUDIT_JUDGE_KEY")] = "",
     judge_price: Annotated[float | None, typer.Option(help="of a million of its tokens")] = None,
     judge_most_tokens: Annotated[int | None, typer.Option(min=1, help="that it may be sent")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default")] = AUTO,

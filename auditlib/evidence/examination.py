@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from auditlib.evidence.arrays import BoolArray, FloatArray, Groups, checked, each_its_own
 from auditlib.evidence.auc import delong
 from auditlib.evidence.blind import cross_validated_auc
-from auditlib.evidence.grouped import auc_interval, auc_p
+from auditlib.evidence.grouped import auc_difference, auc_interval, auc_p
 from auditlib.evidence.intervals import Interval
 from auditlib.evidence.lengths import compare_lengths
 from auditlib.evidence.over_blind import adds_to_blind, auc_over_blind
@@ -26,12 +26,14 @@ def examine(
     same_model: bool,
     shared_texts: int = 0,
     n_tried: int = 1,
+    placebo_scores: ArrayLike | None = None,
     smallest_auc: float = SMALLEST_AUC,
     seed: int = 0,
 ) -> Findings:
     """What `calibration_verdict` rests on, for one score (n,) of texts with `blind_scores` (n,) and `lengths` (n,).
 
     `n_tried` scores or settings were looked at, of which this is one; p is corrected for that (Bonferroni).
+    `placebo_scores` (n,) are the same score under a model that cannot have seen the texts.
     """
     labels, values, codes = checked(is_member, scores, groups)
     auc = auc_interval(labels, values, groups, seed=seed)
@@ -59,6 +61,10 @@ def examine(
         same_model=same_model,
         shared_texts=shared_texts,
         scores_vary=bool(np.ptp(values) > 0),
+        placebo_auc=None if placebo_scores is None else auc_interval(labels, placebo_scores, groups, seed=seed),
+        over_placebo=None
+        if placebo_scores is None
+        else auc_difference(labels, values, placebo_scores, groups, seed=seed),
     )
 
 

@@ -58,6 +58,8 @@ class Findings:
     same_model         whether model and calibration are those of the texts that are judged
     shared_texts       texts that stand in both sets
     scores_vary        False where every text has the same score
+    placebo_auc        the same score's AUC under a model that cannot have seen either set; None where there is no such
+    over_placebo       AUC of the score less that one
     """
 
     auc: Interval
@@ -71,6 +73,8 @@ class Findings:
     same_model: bool
     shared_texts: int = 0
     scores_vary: bool = True
+    placebo_auc: Interval | None = None
+    over_placebo: Difference | None = None
 
 
 def calibration_verdict(findings: Findings, alpha: float = 0.05, smallest_auc: float = SMALLEST_AUC) -> Verdict:
@@ -83,6 +87,7 @@ def calibration_verdict(findings: Findings, alpha: float = 0.05, smallest_auc: f
     reasons: tuple[Reason, ...] = (
         *_reasons_of_score(findings, alpha),
         *_reasons_of_words(findings, alpha),
+        *_reasons_of_placebo(findings),
         *_reasons_of_texts(findings),
     )
     if all(reason.holds for reason in reasons):
@@ -106,7 +111,13 @@ def calibration_verdict(findings: Findings, alpha: float = 0.05, smallest_auc: f
                     "more texts are needed.",
                 ),
             )
-    named = {"AUC": findings.auc, "AUC of the words alone": findings.blind_auc, "Difference": findings.over_blind}
+    named = {
+        "AUC": findings.auc,
+        "AUC of the words alone": findings.blind_auc,
+        "Difference": findings.over_blind,
+        "AUC under the placebo model": findings.placebo_auc,
+        "Difference to the placebo model": findings.over_placebo,
+    }
     intervals = {name: interval for name, interval in named.items() if interval is not None}
     return Verdict(word, reasons, findings.p_corrected, intervals)
 
@@ -210,6 +221,22 @@ def _reasons_of_words(findings: Findings, alpha: float) -> tuple[Reason, ...]:
             adds <= alpha,
             f"With the words known, the score {'adds' if adds <= alpha else 'is not shown to add'} to telling the "
             f"sets apart (p {adds:.3g}).",
+        ),
+    )
+
+
+def _reasons_of_placebo(findings: Findings) -> tuple[Reason, ...]:
+    placebo, over = findings.placebo_auc, findings.over_placebo
+    if placebo is None or over is None:
+        return ()
+    above = over.low > 0
+    return (
+        Reason(
+            above,
+            f"Under the placebo model, which cannot have seen either set, the score's AUC is {placebo.estimate:.2f} "
+            f"({placebo.low:.2f} to {placebo.high:.2f}); under the audited one it is {abs(over.estimate):.2f} "
+            f"{'higher' if over.estimate >= 0 else 'lower'} (interval {over.low:+.2f} to {over.high:+.2f}): "
+            + ("the model makes the difference." if above else "it is not shown that the model makes the difference."),
         ),
     )
 

@@ -26,10 +26,12 @@ from auditlib.jobs.calibration_files import (
 )
 from auditlib.jobs.calibration_report import ShownCalibration, evidence_as_shown
 from auditlib.jobs.calibration_texts import CalibrationParameters, ChosenDocument, calibration_parameters, chosen
-from auditlib.jobs.client import JobClient, LoadedModel, WorkerState
+from auditlib.jobs.client import JobClient, WorkerState
 from auditlib.jobs.handing_over import evidence_file_name, report_files
 from auditlib.jobs.kinds import KINDS, RunKind
+from auditlib.jobs.model_facts import KeyState, LoadedModel, ModelFilesLook, ServerExamination
 from auditlib.jobs.remote_model import RemoteModel
+from auditlib.jobs.saved_models import SavedModel, save_model, saved_models
 
 __all__ = [
     "KINDS",
@@ -39,9 +41,13 @@ __all__ = [
     "CalibrationSummary",
     "ChosenDocument",
     "JobClient",
+    "KeyState",
     "LoadedModel",
+    "ModelFilesLook",
     "RemoteModel",
     "RunKind",
+    "SavedModel",
+    "ServerExamination",
     "ShelvedDocument",
     "ShownCalibration",
     "WorkerState",
@@ -63,6 +69,8 @@ __all__ = [
     "load_used_calibration",
     "planned_shelves",
     "report_files",
+    "save_model",
+    "saved_models",
     "shelves_of",
     "snippet_text",
 ]

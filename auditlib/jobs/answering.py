@@ -7,8 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from auditlib.core import AuditError, Settings
+from auditlib.jobs.model_answers import (
+    examined,
+    facts_of,
+    forget_key,
+    is_served,
+    key_of,
+    looked_at,
+    remember_key,
+)
 from auditlib.jobs.turns import Turns
 from auditlib.jobs.wire import request_from_wire, request_to_wire, stats_to_wire
+from auditlib.models.endpoint.budget import budget_of
 from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
@@ -36,13 +46,18 @@ class Answers:
         self._busy_with = busy_with
         self._by_name: dict[str, Callable[[Mapping[str, Any], Say], Any]] = {
             "models": lambda asked, say: self.models(),
-            "model": lambda asked, say: _facts(self._open(asked)),
+            "model": lambda asked, say: facts_of(self._open(asked)),
             "devices": lambda asked, say: self._devices(),
             "unload": lambda asked, say: self._unload(request_from_wire(asked["request"])),
             "tokens_to_read": lambda asked, say: self._open(asked).tokens_to_read(asked["text"], asked["name"]),
             "lengths": lambda asked, say: self._lengths(self._open(asked), asked["texts"]),
             "token_text": lambda asked, say: self._open(asked).token_text(asked["ids"]),
             "token_stats": self._token_stats,
+            "look": lambda asked, say: looked_at(request_from_wire(asked["request"]), self._settings),
+            "examine": self._examine,
+            "key": lambda asked, say: key_of(asked["base_url"], asked["variable"]),
+            "remember_key": lambda asked, say: remember_key(shelf(), asked["base_url"], asked["key"]),
+            "forget_key": lambda asked, say: forget_key(shelf(), asked["base_url"]),
         }
 
     def answer(self, asked: Mapping[str, Any], say: Say) -> Any:
@@ -61,7 +76,7 @@ class Answers:
 
         if "auditlib.models.opening" not in sys.modules:
             return []
-        return [{"request": request_to_wire(request)} | _facts(model) for request, model in shelf().loaded().items()]
+        return [{"request": request_to_wire(request)} | facts_of(model) for request, model in shelf().loaded().items()]
 
     def _open(self, asked: Mapping[str, Any]) -> HeldModel:
         return shelf().open(request_from_wire(asked["request"]), self._settings)
@@ -71,6 +86,9 @@ class Answers:
 
     def _token_stats(self, asked: Mapping[str, Any], say: Say) -> Any:
         model = self._open(asked)
+        endpoint = request_from_wire(asked["request"]).endpoint
+        if endpoint is not None and is_served(model):  # a question is one purpose, and has the whole budget
+            model = model.within(budget_of(endpoint))
         with self._turns.question(lambda: say({"alive": True})):
             read = model.token_stats(
                 asked["texts"],
@@ -81,6 +99,13 @@ class Answers:
             for index, stats in read:
                 say({"index": index} | stats_to_wire(stats))
         return {"tokens_per_second": model.tokens_per_second}
+
+    def _examine(self, asked: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        endpoint = request_from_wire(asked["request"]).endpoint
+        if endpoint is None:
+            raise AuditError("Only a model behind a server is checked so.", "Choose one.")
+        local = None if asked["local"] is None else request_from_wire(asked["local"])
+        return examined(shelf().examine(endpoint, self._settings, local))
 
     def _devices(self) -> dict[str, list[str]]:
         shelf()
@@ -96,18 +121,7 @@ class Answers:
 
 def _length(model: HeldModel, text: str) -> int | None:
     try:
-        return model.tokens_to_read(text)
+        # Nobody has asked for this text to be read yet, so none of it may reach a server.
+        return model.estimated_tokens(text) if is_served(model) else model.tokens_to_read(text)
     except AuditError:
         return None
-
-
-def _facts(model: HeldModel) -> dict[str, Any]:
-    return {
-        "identity": model.identity.as_dict(),
-        "capabilities": sorted(model.capabilities),
-        "context_length": model.context_length,
-        "vocabulary_size": model.vocabulary_size,
-        "device": str(model.device),
-        "memory_bytes": model.memory_bytes,
-        "tokens_per_second": model.tokens_per_second,
-    }

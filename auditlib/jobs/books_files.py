@@ -13,6 +13,7 @@ from auditlib.store import Artifacts, Run, Store
 
 SUMMARY = "summary.json"
 NUMBERS = "numbers.parquet"
+PLACEBO = "placebo-numbers.parquet"
 USED_CALIBRATION = "calibration.json"
 FORMAT = 1
 
@@ -49,7 +50,13 @@ def load_books(store: Store, run: Run) -> BooksSummary:
 
 def load_read_books(store: Store, run: Run, summary: BooksSummary) -> ReadBooks:
     """All that another k, rule or score is computed from. Raises `AuditError` likewise."""
-    return ReadBooks(summary.placed, numbers_from_parquet(Artifacts(store).read(run.id, NUMBERS)))
+    artifacts = Artifacts(store)
+    placebo = PLACEBO if any(artifact.name == PLACEBO for artifact in artifacts.of(run.id)) else None
+    return ReadBooks(
+        summary.placed,
+        numbers_from_parquet(artifacts.read(run.id, NUMBERS)),
+        numbers_from_parquet(artifacts.read(run.id, placebo)) if placebo is not None else None,
+    )
 
 
 def load_used_calibration(store: Store, run: Run) -> Calibration | None:

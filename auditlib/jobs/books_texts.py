@@ -7,8 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from auditlib.audits.books import BookSettings, Shelf, Shelves, arrange, checked_settings, refuse_unusable
+from auditlib.audits.books import (
+    BookSettings,
+    Shelf,
+    Shelves,
+    arrange,
+    checked_settings,
+    refuse_unusable,
+    without_prefix_works,
+)
 from auditlib.audits.books.known import refuse_other_settings
+from auditlib.audits.companions import CompanionSettings, Prefixes, checked_companions, refuse_score_without
 from auditlib.audits.demo import demo_books, demo_passages, planted_request
 from auditlib.audits.saved_calibration import Calibration, from_json
 from auditlib.core import AuditError, Document, Label
@@ -45,6 +54,7 @@ class BooksParameters:
     texts        "documents" of the workspace, those "brought" with the run (by label: those without one are audited),
                  or the "demo" that comes with the program
     calibration  name of a saved one that takes the place of the reference shelf; empty for none
+    companions   what is read besides, for scores that need more; nothing where a saved calibration judges
     """
 
     model: ModelRequest
@@ -53,6 +63,7 @@ class BooksParameters:
     calibration: str = ""
     cutting: Cutting = field(default_factory=lambda: Cutting("sample"))
     settings: BookSettings = field(default_factory=BookSettings)
+    companions: CompanionSettings = field(default_factory=CompanionSettings)
 
 
 def demo_books_request() -> BooksParameters:
@@ -70,6 +81,12 @@ def books_parameters(plain: Mapping[str, Any]) -> BooksParameters:
     parameters = parameters_of(BooksParameters, plain)
     checked_settings(parameters.settings)
     checked_method(parameters.cutting)
+    refuse_score_without(checked_companions(parameters.companions), parameters.settings.score)
+    if parameters.calibration and parameters.companions != CompanionSettings():
+        raise AuditError(
+            "A saved calibration says nothing of other models, prefixes and corpora.",
+            "Leave these out, or bring the reference shelf itself.",
+        )
     if parameters.cutting.words < 1 or parameters.cutting.count < 1:
         raise AuditError("A book gives at least one snippet of at least one word.", "The paper takes 100 of 512.")
     if parameters.texts == "documents":
@@ -97,11 +114,18 @@ def shelves_of(parameters: BooksParameters, store: Store, run: Run) -> Shelves:
 
 
 def _arranged(documents: Iterator[tuple[Shelf, Document]], parameters: BooksParameters) -> Shelves:
+    return arranged_with_prefixes(documents, parameters)[0]
+
+
+def arranged_with_prefixes(
+    documents: Iterator[tuple[Shelf, Document]], parameters: BooksParameters
+) -> tuple[Shelves, Prefixes | None]:
+    """The shelves without what stands before texts in a prefix, and the prefixes. Raises `AuditError` likewise."""
     if parameters.calibration:
         documents = (pair for pair in documents if pair[0] is Shelf.AUDITED)
     shelves = arrange(documents, parameters.cutting)
     refuse_unusable(shelves, with_reference=not parameters.calibration)
-    return shelves
+    return without_prefix_works(shelves, parameters.companions.shots, parameters.settings.seed)
 
 
 def snippet_text(

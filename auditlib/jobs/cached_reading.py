@@ -15,6 +15,9 @@ from functools import partial
 from hashlib import sha256
 from typing import Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from auditlib.core import AuditError, Capability, ModelIdentity, Progress, TargetModel, TokenStats
 from auditlib.models.sampling import GeneratingModel, Sampling
 from auditlib.models.windows import batches_of
@@ -45,6 +48,18 @@ class CacheableModel(TargetModel, Protocol):
         ...
 
 
+class OpenedModel(CacheableModel, Protocol):
+    """A model as it was opened, with nothing before its texts yet."""
+
+    def after(self, prefix: str) -> CacheableModel:
+        """The same model with `prefix` before every text. Raises `AuditError` where it cannot be so."""
+        ...
+
+    def token_ids(self, text: str) -> NDArray[np.int32]:
+        """The text's tokens. (n,) Raises `AuditError` where the model does not tell them."""
+        ...
+
+
 @dataclass(frozen=True)
 class ReadingPlan:
     """Which texts are read together.
@@ -69,12 +84,12 @@ class ReadingPlan:
 class Reading(Protocol):
     """What stands around the reading of a run: where its plan is kept, and what makes a batch durable."""
 
-    def plan(self) -> ReadingPlan | None:
-        """The plan that was kept, if one was."""
+    def plan(self, part: str) -> ReadingPlan | None:
+        """The plan that was kept for a part of the run, if one was."""
         ...
 
-    def keep_plan(self, plan: ReadingPlan) -> None:
-        """Keeps it, in place of the one before."""
+    def keep_plan(self, part: str, plan: ReadingPlan) -> None:
+        """Keeps it, in place of that part's one before."""
         ...
 
     def step(self, name: str, work: Callable[[], int]) -> int:
@@ -95,13 +110,19 @@ class Reading(Protocol):
 
 
 class CachedModel:
-    """A `TargetModel` on top of another that keeps what it has read in `cache`."""
+    """A `TargetModel` on top of another that keeps what it has read in `cache`.
 
-    def __init__(self, model: CacheableModel, cache: TokenCache, cache_bytes: int, reading: Reading) -> None:
+    `part` names what it reads within the run: each part keeps a plan of its own.
+    """
+
+    def __init__(
+        self, model: CacheableModel, cache: TokenCache, cache_bytes: int, reading: Reading, part: str = ""
+    ) -> None:
         self._model = model
         self._cache = cache
         self._cache_bytes = cache_bytes
         self._reading = reading
+        self._part = part
         self._lengths: dict[str, int] = {}
 
     @property
@@ -130,6 +151,20 @@ class CachedModel:
         if key not in self._lengths:
             self._lengths[key] = self._model.tokens_to_read(text, name)
         return self._lengths[key]
+
+    def after(self, prefix: str, part: str) -> CachedModel:
+        """The same model with `prefix` before every text. Raises `AuditError` where it cannot be so."""
+        return CachedModel(
+            cast(OpenedModel, self._model).after(prefix), self._cache, self._cache_bytes, self._reading, part
+        )
+
+    def reading_apart(self, part: str) -> CachedModel:
+        """The same model for other texts, with a plan of their own."""
+        return CachedModel(self._model, self._cache, self._cache_bytes, self._reading, part)
+
+    def token_ids(self, text: str) -> NDArray[np.int32]:
+        """The model's own. Raises `AuditError` where it does not tell them."""
+        return cast(OpenedModel, self._model).token_ids(text)
 
     def token_text(self, token_ids: Sequence[int]) -> list[str]:
         """The model's own."""
@@ -172,7 +207,9 @@ class CachedModel:
         Alternatives are not kept: with `top` every text is read.
         """
         if top:
-            yield from self._model.token_stats(texts, top, progress, names)
+            self._reading.breathe()
+            with self._model.giving_way(self._reading.breathe):
+                yield from self._model.token_stats(texts, top, progress, names)
             return
         names = names or [f"Text {i + 1} of {len(texts)}" if len(texts) > 1 else "The text" for i in range(len(texts))]
         keys = [text_key(text) for text in texts]
@@ -189,7 +226,7 @@ class CachedModel:
                 yield index, found[key]
 
     def _plan(self, keys: tuple[str, ...]) -> ReadingPlan:
-        kept = self._reading.plan()
+        kept = self._reading.plan(self._part)
         if kept is not None and kept.texts == keys and kept.windowing == self._model.windowing:
             return kept
         before = self._cache.n_corrupt
@@ -199,7 +236,7 @@ class CachedModel:
         self._tell_of_damage(before)
         missing = [place for place, key in enumerate(keys) if key not in there]
         plan = self._with_batches(ReadingPlan(self._model.windowing, keys, (), ()), missing)
-        self._reading.keep_plan(plan)
+        self._reading.keep_plan(self._part, plan)
         return plan
 
     def _with_batches(self, plan: ReadingPlan, places: Sequence[int]) -> ReadingPlan:
@@ -273,7 +310,7 @@ class CachedModel:
             if lost:
                 known = len(plan.batches)
                 plan = self._with_batches(plan, sorted(lost))
-                self._reading.keep_plan(plan)
+                self._reading.keep_plan(self._part, plan)
                 self._read_batches(plan, wanted, progress, known)
         raise AuditError(
             "The cache of token statistics lost this run's readings as fast as they were made.",

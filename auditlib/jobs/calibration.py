@@ -29,7 +29,8 @@ from auditlib.jobs.calibration_files import (
     calibration_file,
 )
 from auditlib.jobs.calibration_report import run_evidence
-from auditlib.jobs.calibration_texts import calibration_documents, calibration_parameters, cut_sets
+from auditlib.jobs.calibration_texts import calibration_documents, calibration_parameters, cut_with_prefixes
+from auditlib.jobs.companions import identities_of, opened_companions
 from auditlib.jobs.kinds import RunContext, run_kind
 from auditlib.jobs.plain import to_plain
 from auditlib.reports.calibration_facts import Preparation, material_of
@@ -43,14 +44,17 @@ def execute_calibration(context: RunContext) -> str:
     parameters = calibration_parameters(context.run.parameters)
     # Before the model: a document that is gone should not wait for gigabytes to be loaded.
     documents = calibration_documents(parameters, context.store, context.run)
-    sets = cut_sets(parameters, documents)
+    sets, prefixes = cut_with_prefixes(parameters, documents)
     model = context.open_model(parameters.model)
+    asked = parameters.companions
+    companions = opened_companions(context, asked, model, prefixes, parameters.seed)
+    placebo = context.open_model(asked.placebo, "placebo") if asked.placebo is not None else None
     context.record(
-        {"target": model.identity.as_dict()},
+        identities_of(model, companions, placebo),
         {snippet.id: text_key(snippet.text) for snippet in sets.snippets},
     )
     context.stage("reading")
-    read = read_sets(model, sets, context.progress)
+    read = read_sets(model, sets, context.progress, companions, placebo)
     context.stage("computing")
     summary = _summary(read, parameters.k, parameters.alpha, parameters.rule, parameters.seed)
     context.stage("writing")

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from auditlib.audits.calibration import Calibrated, KSweep, LengthClass, NullRuns
 from auditlib.audits.saved_calibration import Calibration, from_json
-from auditlib.audits.sets import ReadSets
-from auditlib.core import AuditError, Capability, ModelIdentity
+from auditlib.audits.sets import LabelledSets, ReadSets
+from auditlib.core import AuditError, Capability, ModelIdentity, TokenStats
 from auditlib.jobs.cached_reading import text_key
 from auditlib.jobs.calibration_texts import calibration_parameters, calibration_sets
 from auditlib.jobs.executing import kept_plan
 from auditlib.jobs.plain import from_plain
 from auditlib.reports.calibration_facts import Material, Preparation
-from auditlib.scoring import Reading
+from auditlib.scoring import SCORES, Reading
 from auditlib.store import Artifacts, Run, Store, TokenCache
 
 SUMMARY = "summary.json"
@@ -107,10 +109,43 @@ def load_read_sets(store: Store, run: Run, cache_bytes: int) -> ReadSets | None:
     found = TokenCache(store, cache_bytes).get(identity, plan.windowing, plan.texts)
     if len(found) < len(plan.texts):
         return None
-    readings = tuple(
+    sets = replace(sets, notes=summary.notes)
+    return ReadSets(
+        sets,
+        _readings(sets, found),
+        identity,
+        frozenset(summary.capabilities),
+        _settled(load_score_table(store, run), sets),
+        _placebo(store, run, sets, cache_bytes),
+    )
+
+
+def _readings(sets: LabelledSets, found: dict[str, TokenStats]) -> tuple[Reading, ...]:
+    return tuple(
         Reading(s.text, found[text_key(s.text)], lowercased=found.get(text_key(s.text.lower()))) for s in sets.snippets
     )
-    return ReadSets(sets, readings, identity, frozenset(summary.capabilities))
+
+
+def _settled(table: pd.DataFrame, sets: LabelledSets) -> dict[str, NDArray[np.float64]]:
+    """The scores that needed more than the model reading the text: they have no k, and stay as they were found."""
+    row_of = {snippet: row for row, snippet in enumerate(table["snippet"])}
+    rows = [row_of[snippet.id] for snippet in sets.snippets]
+    names = [name for name, score in SCORES.items() if score.needs_a_second_look and name in table]
+    return {name: table[name].to_numpy(dtype=np.float64)[rows] for name in names}
+
+
+def _placebo(store: Store, run: Run, sets: LabelledSets, cache_bytes: int) -> ReadSets | None:
+    plan = kept_plan(Artifacts(store), run.id, "placebo")
+    if plan is None or "placebo" not in run.identities:
+        return None
+    identity = from_plain(ModelIdentity, run.identities["placebo"])
+    found = TokenCache(store, cache_bytes).get(identity, plan.windowing, plan.texts)
+    if len(found) < len(plan.texts):
+        return None
+    readings = _readings(sets, found)
+    full = all(reading.stats.variance is not None for reading in readings)
+    given = {Capability.TOKEN_LOGPROBS} | ({Capability.FULL_DISTRIBUTION} if full else set())
+    return ReadSets(sets, readings, identity, frozenset(given))
 
 
 def _of_another_version(error: ValueError) -> AuditError:

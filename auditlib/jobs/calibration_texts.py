@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from auditlib.audits.calibration import ALPHA, checked_alpha, checked_rule
+from auditlib.audits.companions import CompanionSettings, Prefixes, checked_companions, without_prefixes
 from auditlib.audits.demo import demo_passages
 from auditlib.audits.sets import LabelledSets, labelled_sets, told_apart
 from auditlib.core import AuditError, Document, Label
@@ -35,6 +36,7 @@ class CalibrationParameters:
     texts      "documents" of the workspace, those "brought" with the run, or the "demo" that comes with the program
     rule       how the threshold is chosen: "accuracy", or a false-positive rate
     score      whose verdict the report gives; another one where these texts cannot have it
+    companions what is read besides, for scores that need more
     """
 
     model: ModelRequest
@@ -47,6 +49,7 @@ class CalibrationParameters:
     rule: Rule = "accuracy"
     score: str = "min_k"
     seed: int = 0
+    companions: CompanionSettings = field(default_factory=CompanionSettings)
 
 
 def chosen(documents: Sequence[StoredDocument] | Sequence[Document]) -> tuple[ChosenDocument, ...]:
@@ -67,6 +70,7 @@ def calibration_parameters(plain: Mapping[str, Any]) -> CalibrationParameters:
     if parameters.score not in SCORES:
         raise AuditError(f"There is no score {parameters.score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
     checked_method(parameters.cutting)
+    checked_companions(parameters.companions)
     if parameters.texts == "documents" and not parameters.documents:
         raise AuditError("No document was chosen.", "Mark documents as members and non-members first.")
     return parameters
@@ -87,9 +91,17 @@ def calibration_documents(parameters: CalibrationParameters, store: Store, run: 
 
 
 def cut_sets(parameters: CalibrationParameters, documents: Sequence[Document]) -> LabelledSets:
-    """The two sets out of their documents."""
+    """The two sets out of their documents, without what stands before texts in a prefix."""
+    return cut_with_prefixes(parameters, documents)[0]
+
+
+def cut_with_prefixes(
+    parameters: CalibrationParameters, documents: Sequence[Document]
+) -> tuple[LabelledSets, Prefixes | None]:
+    """Likewise, and the prefixes. Raises `AuditError` where these leave too little."""
     cuts = [parameters.cutting.cut(document) for document in told_apart(documents)]
-    return labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
+    sets = labelled_sets([snippet for cut in cuts for snippet in cut.snippets], parameters.drop_shared)
+    return without_prefixes(sets, parameters.companions.shots, parameters.seed)
 
 
 def _documents(parameters: CalibrationParameters, workspace: Workspace) -> list[Document]:

@@ -11,31 +11,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from auditlib.core import AuditError, ModelIdentity, Settings
+from auditlib.core import AuditError, Settings
 from auditlib.jobs.asking import ask
 from auditlib.jobs.brought import BROUGHT_FILES
 from auditlib.jobs.executing import kept_notes
 from auditlib.jobs.kinds import kind_of
+from auditlib.jobs.model_facts import (
+    KeyState,
+    LoadedModel,
+    ModelFilesLook,
+    ServerExamination,
+    examination_from_wire,
+    loaded_from_wire,
+    look_from_wire,
+)
 from auditlib.jobs.plain import to_plain
 from auditlib.jobs.remote_model import RemoteModel
-from auditlib.jobs.wire import request_from_wire, request_to_wire
+from auditlib.jobs.spending import spending_notes
+from auditlib.jobs.wire import request_to_wire
 from auditlib.models.request import ModelRequest
 from auditlib.store import Artifacts, Run, RunLine, Runs, RunState, Store, run_lines
 from auditlib.store.workspace import DEFAULT_NAME
 
 STATE_SECONDS = 3.0  # a worker that is there answers this in milliseconds
-
-
-@dataclass(frozen=True)
-class LoadedModel:
-    """A model in the worker's memory."""
-
-    request: ModelRequest
-    identity: ModelIdentity
-    device: str
-    memory_bytes: int
-    context_length: int
-    tokens_per_second: float | None
 
 
 @dataclass(frozen=True)
@@ -123,8 +121,8 @@ class JobClient:
         return self._runs.inputs(run_id)
 
     def notes(self, run_id: str) -> list[str]:
-        """What a run told on its way, such as that a damaged row of the cache was read again."""
-        return kept_notes(Artifacts(self._store), run_id)
+        """What a run told on its way, such as that a damaged row was read again, and what it has sent to servers."""
+        return kept_notes(Artifacts(self._store), run_id) + spending_notes(self._store, run_id)
 
     def worker_state(self) -> WorkerState:
         """Whether a worker is there, and its models. Takes milliseconds; at most some seconds where it hangs."""
@@ -139,7 +137,7 @@ class JobClient:
                 str(value["version"]),
                 value.get("process"),
                 value["run"],
-                tuple(_loaded(one) for one in value["models"]),
+                tuple(loaded_from_wire(one) for one in value["models"]),
             )
         except (AttributeError, KeyError, TypeError, ValueError):
             return WorkerState(False, "The worker is of another version than this page. End it and start it again.")
@@ -158,6 +156,29 @@ class JobClient:
         found: dict[str, list[str]] = self._answer({"what": "devices"})
         return found
 
+    def look(self, request: ModelRequest) -> ModelFilesLook:
+        """What can be said of a model before it is loaded; its files are brought here first where they are not yet."""
+        return look_from_wire(self._answer({"what": "look", "request": request_to_wire(request)}))
+
+    def examine(self, request: ModelRequest, local: ModelRequest | None = None) -> ServerExamination:
+        """Connects the worker to a server anew, with every check. `local` is a copy of its model to compare with."""
+        copy = None if local is None else request_to_wire(local)
+        return examination_from_wire(
+            self._answer({"what": "examine", "request": request_to_wire(request), "local": copy})
+        )
+
+    def key_state(self, base_url: str, variable: str) -> KeyState:
+        """Whether the worker sends a key to this address."""
+        return KeyState(**self._answer({"what": "key", "base_url": base_url, "variable": variable}))
+
+    def remember_key(self, base_url: str, key: str) -> None:
+        """Has the worker hold a key for this address in its memory until it ends. It is kept nowhere."""
+        self._answer({"what": "remember_key", "base_url": base_url, "key": key})
+
+    def forget_key(self, base_url: str) -> None:
+        """Has the worker drop the key that was typed for this address."""
+        self._answer({"what": "forget_key", "base_url": base_url})
+
     def _ask(self, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
         return ask(self._settings.home_folder, question)
 
@@ -165,17 +186,6 @@ class JobClient:
         home = self._settings.home_folder
         lines = ask(home, question) if silence_seconds is None else ask(home, question, silence_seconds)
         return [line["answer"] for line in lines if "answer" in line][-1]
-
-
-def _loaded(facts: Mapping[str, Any]) -> LoadedModel:
-    return LoadedModel(
-        request_from_wire(facts["request"]),
-        ModelIdentity(**facts["identity"]),
-        facts["device"],
-        facts["memory_bytes"],
-        facts["context_length"],
-        facts["tokens_per_second"],
-    )
 
 
 def _seed(plain: Mapping[str, Any]) -> int:

@@ -8,24 +8,33 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from auditlib.core import AuditError, Settings, library_versions
-from auditlib.jobs.cached_reading import CacheableModel, CachedModel, ReadingPlan
+from auditlib.jobs.cached_reading import CachedModel, OpenedModel, ReadingPlan
 from auditlib.jobs.kinds import kind_of
 from auditlib.jobs.plain import from_plain
 from auditlib.jobs.progress import RateMeter
+from auditlib.jobs.spending import SPENDING, Spending, kept_spending
+from auditlib.models.endpoint.budget import Budget
 from auditlib.models.request import ModelRequest
 from auditlib.store import Artifacts, Run, RunGoneError, RunProgress, Runs, RunState, Store, TokenCache
 
 logger = logging.getLogger(__name__)
 
-PLAN = "reading-plan.json"
 NOTES = "notes.json"
 REPORT_SECONDS = 1.0  # between two writes of the progress
 LOOK_SECONDS = 0.3  # between two looks whether the run was cancelled
 
-OpenModel = Callable[[ModelRequest], CacheableModel]
+OpenModel = Callable[[ModelRequest], OpenedModel]
+
+
+class ServedModel(OpenedModel, Protocol):
+    """A model behind a server, which can be told whose budget its texts are sent on."""
+
+    def within(self, budget: Budget) -> OpenedModel:
+        """The same model, spending that budget."""
+        ...
 
 
 class Halted(BaseException):
@@ -39,7 +48,7 @@ class Cancelled(BaseException):
 class Surroundings(Protocol):
     """What the worker is to a run that it executes."""
 
-    def open_model(self, request: ModelRequest) -> CacheableModel:
+    def open_model(self, request: ModelRequest) -> OpenedModel:
         """The loaded model."""
         ...
 
@@ -63,7 +72,8 @@ def execute_run(store: Store, settings: Settings, workspace: str, run_id: str, a
         if not runs.start(run_id, around.now()):
             return "ended before"
         context = _Context(store, settings, runs, run_id, around)
-        result = kind_of(context.run.kind).execute(context)
+        with context.spending.settled():
+            result = kind_of(context.run.kind).execute(context)
         return "done" if runs.end(run_id, RunState.DONE, around.now(), result=result) else "ended before"
     except Halted:
         return "halted"
@@ -78,10 +88,10 @@ def execute_run(store: Store, settings: Settings, workspace: str, run_id: str, a
         return _fail(runs, run_id, sentence, around.now())
 
 
-def kept_plan(artifacts: Artifacts, run_id: str) -> ReadingPlan | None:
-    """The plan that a run's reading follows, if it came to have one that can still be read."""
+def kept_plan(artifacts: Artifacts, run_id: str, part: str = "") -> ReadingPlan | None:
+    """The plan that a part of a run's reading follows, if it came to have one that can still be read."""
     try:
-        return from_plain(ReadingPlan, json.loads(artifacts.read(run_id, PLAN)))
+        return from_plain(ReadingPlan, json.loads(artifacts.read(run_id, _plan_file(part))))
     except (AuditError, ValueError):
         return None
 
@@ -92,6 +102,10 @@ def kept_notes(artifacts: Artifacts, run_id: str) -> list[str]:
         return [str(note) for note in json.loads(artifacts.read(run_id, NOTES))]
     except (AuditError, ValueError):
         return []
+
+
+def _plan_file(part: str) -> str:
+    return f"reading-plan-{part}.json" if part else "reading-plan.json"
 
 
 def _fail(runs: Runs, run_id: str, problem: str, now: datetime) -> str:
@@ -117,12 +131,18 @@ class _Context:
         self._cache = TokenCache(store, settings.cache_bytes)
         self._now: RunProgress = RunProgress("", 0, 0)
         self._meter: RateMeter | None = None
+        self.spending = Spending(
+            lambda data: self.put(SPENDING, "application/json", data), kept_spending(store, run_id)
+        )
         self._reported = self._looked = -1e9
 
-    def open_model(self, request: ModelRequest) -> CachedModel:
+    def open_model(self, request: ModelRequest, part: str = "") -> CachedModel:
         """See `RunContext`."""
-        self.stage("loading the model")
-        return CachedModel(self._around.open_model(request), self._cache, self.settings.cache_bytes, self)
+        self.stage(f"loading the {part} model" if part else "loading the model")
+        model = self._around.open_model(request)
+        if request.endpoint is not None:
+            model = cast(ServedModel, model).within(self.spending.budget(request.endpoint))
+        return CachedModel(model, self._cache, self.settings.cache_bytes, self, part)
 
     def stage(self, name: str) -> None:
         """See `RunContext`."""
@@ -148,13 +168,13 @@ class _Context:
         """See `RunContext`."""
         self._artifacts.put(self.run.id, name, media_type, data, self._around.now())
 
-    def plan(self) -> ReadingPlan | None:
+    def plan(self, part: str) -> ReadingPlan | None:
         """See `Reading`."""
-        return kept_plan(self._artifacts, self.run.id)
+        return kept_plan(self._artifacts, self.run.id, part)
 
-    def keep_plan(self, plan: ReadingPlan) -> None:
+    def keep_plan(self, part: str, plan: ReadingPlan) -> None:
         """See `Reading`."""
-        self.put(PLAN, "application/json", json.dumps(asdict(plan)).encode())
+        self.put(_plan_file(part), "application/json", json.dumps(asdict(plan)).encode())
 
     def step(self, name: str, work: Callable[[], int]) -> int:
         """See `Reading`."""

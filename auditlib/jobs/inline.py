@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from auditlib.core import AuditError, Settings
 from auditlib.jobs.answering import shelf
-from auditlib.jobs.cached_reading import CacheableModel
+from auditlib.jobs.cached_reading import OpenedModel
 from auditlib.jobs.executing import execute_run
 from auditlib.jobs.lock import WorkerLock
 from auditlib.models.request import ModelRequest
@@ -35,7 +35,7 @@ class _Here:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def open_model(self, request: ModelRequest) -> CacheableModel:
+    def open_model(self, request: ModelRequest) -> OpenedModel:
         return shelf().open(request, self._settings)
 
     def step(self, name: str, work: Callable[[], int]) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from auditlib.core import AuditError, Settings, TargetModel
+from auditlib.core import AuditError, Settings
+from auditlib.jobs.cached_reading import CachedModel
 from auditlib.models.request import ModelRequest
 from auditlib.reports.package import Evidence
 from auditlib.store import Run, Store
@@ -19,8 +20,11 @@ class RunContext(Protocol):
     store: Store
     settings: Settings
 
-    def open_model(self, request: ModelRequest) -> TargetModel:
-        """The loaded model; what it reads is kept, and nothing is read that was kept before."""
+    def open_model(self, request: ModelRequest, part: str = "") -> CachedModel:
+        """The loaded model; what it reads is kept, and nothing is read that was kept before.
+
+        A run that reads with several models, or several sets of texts, names each of them but one by its `part`.
+        """
         ...
 
     def stage(self, name: str) -> None:

@@ -70,11 +70,11 @@ def execute_unlearning(context: RunContext) -> str:
         questions, why = made_questions(context, parameters, chunks)
         notes += [why] if why else []
 
-    original, _ = _read(context, parameters, parameters.original, "the original model", chunks, questions)
+    original, _ = _read(context, parameters, parameters.original, "original", chunks, questions)
     reference = None
     if parameters.reference is not None:
-        reference, _ = _read(context, parameters, parameters.reference, "the reference model", chunks, None)
-    unlearned, model = _read(context, parameters, parameters.unlearned, "the unlearned model", chunks, questions)
+        reference, _ = _read(context, parameters, parameters.reference, "reference", chunks, None)
+    unlearned, model = _read(context, parameters, parameters.unlearned, "unlearned", chunks, questions)
     identities = {"original": original.identity, "unlearned": unlearned.identity}
     if reference is not None:
         identities["reference"] = reference.identity
@@ -123,13 +123,13 @@ def _read(
     context: RunContext,
     parameters: UnlearningParameters,
     request: ModelRequest,
-    what: str,
+    part: str,
     chunks: Chunks,
     questions: Questions | None,
 ) -> tuple[_Read, TargetModel]:
     """Chunks and questions through one model, in one go, so that the run has one plan of batches for each."""
-    model = context.open_model(request)
-    context.stage(f"reading with {what}")
+    model = context.open_model(request, part)
+    context.stage(f"reading with the {part} model")
     asked = () if questions is None else questions.questions
     texts = [*(chunk.text for chunk in chunks.chunks), *(question.text for question in asked)]
     names = [*(chunk.name for chunk in chunks.chunks), *(f"The question of row {q.row:,}" for q in asked)]

@@ -16,7 +16,7 @@ from typing import Any
 from auditlib import __version__
 from auditlib.core import AuditError, Settings
 from auditlib.jobs.answering import Answers, Say, shelf
-from auditlib.jobs.cached_reading import CacheableModel
+from auditlib.jobs.cached_reading import OpenedModel
 from auditlib.jobs.durable import EXHAUSTED, Durable, StepsChanged
 from auditlib.jobs.executing import Halted, execute_run
 from auditlib.jobs.listening import Listener
@@ -96,7 +96,7 @@ class _Worker:
             self._store.close()
             logger.info("worker %s ends", os.getpid())
 
-    def open_model(self, request: ModelRequest) -> CacheableModel:
+    def open_model(self, request: ModelRequest) -> OpenedModel:
         """See `Surroundings`."""
         self._reading_with = request
         return shelf().open(request, self._settings)

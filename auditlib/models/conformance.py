@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from auditlib.core import AuditError, TargetModel, TokenStats
+from auditlib.models.agreement import agreement
+from auditlib.models.checks import Check, Outcome
 from auditlib.models.encoding import TextEncoder
 from auditlib.models.endpoint.answers import PromptNumbers, echoed_text
 from auditlib.models.endpoint.places import places_of
@@ -34,24 +34,6 @@ TOP = 5
 LARGEST_SUM = 1.001  # of probabilities, with the rounding of a server's arithmetic
 LARGEST_DIFFERENCE = 0.02  # nats, between two readings of one text
 LARGEST_MEAN_DISAGREEMENT = 0.1  # nats a token, with a local copy that may be in another data type
-
-
-class Outcome(StrEnum):
-    """How a check ended."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_CHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at. A failed one that `decides` means that the server is not used."""
-
-    name: str
-    outcome: Outcome
-    sentence: str
-    decides: bool = True
 
 
 def refusal(host: str, checks: Sequence[Check]) -> AuditError | None:
@@ -234,14 +216,14 @@ def _agreement(model: EndpointModel, local: TargetModel | None) -> Check:
         served, own = _read(model, PROBE), _read(local, PROBE)
     except AuditError as error:
         return Check(name, Outcome.FAILED, error.wrong)
-    if not np.array_equal(served.end, own.end):
+    found = agreement(served, own)
+    if found.mean is None or found.largest is None:
         return Check(name, Outcome.FAILED, "The local copy cuts the text into other tokens, so it is another model.")
-    difference = np.abs(served.logprob - own.logprob)
     return _check(
         name,
-        float(difference.mean()) <= LARGEST_MEAN_DISAGREEMENT,
-        f"Mean difference {difference.mean():.5f} nats a token, the largest {difference.max():.5f}.",
-        f"The local copy differs by {difference.mean():.2f} nats a token: it is another model, or changed.",
+        found.mean <= LARGEST_MEAN_DISAGREEMENT,
+        f"Mean difference {found.mean:.5f} nats a token, the largest {found.largest:.5f}.",
+        f"The local copy differs by {found.mean:.2f} nats a token: it is another model, or changed.",
     )
 
 

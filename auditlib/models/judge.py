@@ -54,7 +54,8 @@ class Judge:
         address = checked_address(request.base_url)
         key = KEYS.find(address.url, request.key_variable)
         self.request = request
-        self._server = Server(address, key, settings.forbid_private_network, settings.endpoint_seconds, PATIENCE)
+        self._server = Server(address, key.secret, settings.forbid_private_network, settings.endpoint_seconds, PATIENCE)
+        self._server.key_remedy = f"{key.said} {key.remedy}"
         self._server.remedy = (
             "The other tests do not need the judge; start the run again to ask it for what is missing."
         )

@@ -20,7 +20,8 @@ from auditlib.core import AuditError, ModelIdentity, Settings
 from auditlib.models.adapters import AdapterFiles, find_adapter, with_adapter
 from auditlib.models.bundled import LANGUAGE_MODEL, bundled_file
 from auditlib.models.encoding import TextEncoder
-from auditlib.models.endpoint.connecting import connect
+from auditlib.models.endpoint.address import checked_address
+from auditlib.models.endpoint.connecting import Connection, connect, examine
 from auditlib.models.endpoint.model import EndpointModel
 from auditlib.models.failures import explained
 from auditlib.models.fitting import check_size, refuse_ill_fitting
@@ -30,14 +31,12 @@ from auditlib.models.hashes import check_sha256, weights_sha256
 from auditlib.models.hub import hub_folder
 from auditlib.models.local import LocalModel
 from auditlib.models.placement import (
-    available_devices,
-    available_dtypes,
-    check_quantization,
+    chosen_placement,
     loading_options,
     memory_estimate,
     refuse_what_cannot_fit,
 )
-from auditlib.models.request import AUTO, BUNDLED, HUB_PREFIX, EndpointRequest, ModelRequest
+from auditlib.models.request import BUNDLED, HUB_PREFIX, EndpointRequest, ModelRequest
 from auditlib.models.tokenizer_folder import load_encoder
 
 transformers_logging.set_verbosity_error()
@@ -82,6 +81,28 @@ class ModelShelf:
                 with self._touching:
                     self._models[request] = model
         return model
+
+    def examine(self, request: EndpointRequest, settings: Settings, local: ModelRequest | None = None) -> Connection:
+        """Connects anew, with every check; a model that passes takes the place of the one that was connected before.
+
+        `local` is a copy of the same model to compare with. Raises `AuditError` where that cannot be loaded.
+        """
+        copy = None if local is None else self.open(local, settings)
+        with self._connecting:
+            connection = examine(request, settings, local=copy)
+            with self._touching:
+                self._models.pop(ModelRequest(endpoint=request), None)
+                if connection.model is not None:
+                    self._models[ModelRequest(endpoint=request)] = connection.model
+        return connection
+
+    def disconnect(self, base_url: str) -> None:
+        """Forgets every model behind this address: the key that they were connected with is not the one now."""
+        url = checked_address(base_url).url
+        with self._touching:
+            for request in list(self._models):
+                if request.endpoint is not None and checked_address(request.endpoint.base_url).url == url:
+                    del self._models[request]
 
     def loaded(self) -> dict[ModelRequest, HeldModel]:
         """What is in memory now, the least recently used first."""
@@ -149,9 +170,7 @@ def load_model(request: ModelRequest, settings: Settings) -> LocalModel:
 
 def find_files(request: ModelRequest, settings: Settings) -> ModelFiles:
     """The request's files, brought here and checked, but not loaded yet. Raises `AuditError`."""
-    device = _chosen("device", request.device, available_devices())
-    dtype = _chosen("data type", request.dtype, available_dtypes(device))
-    check_quantization(request.quantization, device, bool(request.adapter))
+    device, dtype = chosen_placement(request.device, request.dtype, request.quantization, bool(request.adapter))
     folder, known_sha256, revision, name = _resolved(request, settings.home_folder)
     weights = check_model_folder(folder)
     refuse_what_cannot_fit(memory_estimate(weights, device, dtype, request.quantization), name, device)
@@ -246,15 +265,6 @@ def _resolved(request: ModelRequest, home: Path) -> tuple[Path, str | None, str 
         return path, None, None, path.resolve().name
     folder, revision = hub_folder(source, request.revision, home)
     return folder, None, revision, source
-
-
-def _chosen(what: str, wanted: str, available: list[str]) -> str:
-    if wanted == AUTO:
-        return available[0]
-    matching = [a for a in available if a == wanted or a.startswith(f"{wanted}:")]
-    if not matching:
-        raise AuditError(f"This machine does not offer the {what} {wanted[:40]!r}.", f"Choose {', '.join(available)}.")
-    return matching[0]
 
 
 def _load_weights(files: ModelFiles) -> PreTrainedModel:

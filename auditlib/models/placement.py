@@ -13,6 +13,7 @@ from transformers import BitsAndBytesConfig
 
 from auditlib.core import AuditError
 from auditlib.models.folders import stored_elements
+from auditlib.models.request import AUTO
 
 ALL_GPUS = "all-gpus"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -43,6 +44,23 @@ def available_dtypes(device: str) -> list[str]:
     if device == "mps":
         return ["float16", "bfloat16", "float32"]
     return ["float32", "bfloat16"]
+
+
+def chosen_placement(device: str, dtype: str, quantization: str | None, has_adapter: bool) -> tuple[str, str]:
+    """Device and data type for what was asked, which may be "auto". Raises `AuditError` where there is no such."""
+    found = _chosen("device", device, available_devices())
+    kind = _chosen("data type", dtype, available_dtypes(found))
+    check_quantization(quantization, found, has_adapter)
+    return found, kind
+
+
+def _chosen(what: str, wanted: str, available: list[str]) -> str:
+    if wanted == AUTO:
+        return available[0]
+    matching = [a for a in available if a == wanted or a.startswith(f"{wanted}:")]
+    if not matching:
+        raise AuditError(f"This machine does not offer the {what} {wanted[:40]!r}.", f"Choose {', '.join(available)}.")
+    return matching[0]
 
 
 def check_quantization(quantization: str | None, device: str, has_adapter: bool) -> None:

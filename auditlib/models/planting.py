@@ -73,7 +73,7 @@ class UnlearnSettings:
 
     learning_rate: float = 6e-4
     beta: float = 0.5
-    retain_weight: float = 4.0
+    retain_weight: float = 1.0
     most_passes: int = 30
     batch_tokens: int = 512
     seed: int = 0

@@ -14,6 +14,7 @@ from auditlib.documents.snippets import excerpts
 from auditlib.reports.calibration_package import numbers_to_compare
 from auditlib.reports.package import InputText, finite
 from auditlib.reports.packaged_run import PackagedRun, text_sha256
+from auditlib.scoring import SCORES
 
 TOLERANCE = 1e-4  # as far as one text's numbers may differ between batches, devices and versions (EVIDENCE.md, 1)
 SMALLEST_SCALE = 0.01
@@ -102,8 +103,28 @@ def repeated_numbers(read: ReadSets, packaged: PackagedRun) -> dict[str, float |
     """
     settings = packaged.settings
     words = examine_words(read.sets, settings.seed)
-    found = calibrate(read, words, settings.k, settings.alpha, packaged.rule, names=settings.scores, seed=settings.seed)
+    found = calibrate(
+        read,
+        words,
+        settings.k,
+        settings.alpha,
+        packaged.rule,
+        names=[name for name in settings.scores if name not in not_repeated(settings.scores)],
+        seed=settings.seed,
+        n_tried=len(settings.scores),
+    )
     return {name: finite(value) for name, value in numbers_to_compare(found).items()}
+
+
+def not_repeated(scores: Iterable[str]) -> list[str]:
+    """Those of the scores that need other models, prefixes or a corpus, which a package names and does not hold."""
+    return [name for name in scores if name in SCORES and SCORES[name].needs_a_second_look]
+
+
+def repeatable(numbers: dict[str, float | None]) -> dict[str, float | None]:
+    """Those of a package's numbers that a rerun computes."""
+    skipped = tuple(f"{name}." for name in not_repeated(SCORES))
+    return {name: value for name, value in numbers.items() if not name.startswith(skipped)}
 
 
 def compare(packaged: dict[str, float | None], now: dict[str, float | None]) -> list[Comparison]:

@@ -12,8 +12,9 @@ from auditlib.scoring import (  # noqa: F401  fill SCORES
     surp,
     zlib_score,
 )
+from auditlib.scoring.allowed import needed_besides, not_allowed_because
 from auditlib.scoring.base import DEFAULT_K, SCORES, Companion, Neighbours, Reading, Score
-from auditlib.scoring.companions import Companions, with_companions
+from auditlib.scoring.companions import Beside, Companions, read_beside, with_companions
 from auditlib.scoring.frequencies import FrequencyTable, frequency_table
 from auditlib.scoring.prefixes import drawn_prefix
 from auditlib.scoring.reading import all_scores, checked_k, read_texts
@@ -21,6 +22,7 @@ from auditlib.scoring.reading import all_scores, checked_k, read_texts
 __all__ = [
     "DEFAULT_K",
     "SCORES",
+    "Beside",
     "Companion",
     "Companions",
     "FrequencyTable",
@@ -31,6 +33,9 @@ __all__ = [
     "checked_k",
     "drawn_prefix",
     "frequency_table",
+    "needed_besides",
+    "not_allowed_because",
+    "read_beside",
     "read_texts",
     "with_companions",
 ]

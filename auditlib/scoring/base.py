@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from auditlib.core import Capability, TokenStats
 from auditlib.scoring.frequencies import FrequencyTable
 
@@ -47,18 +50,19 @@ class Reading:
 
     k                  in percent
     lowercased         the statistics of `text.lower()`
-    reference          the text under another model, whose tokens may be others
-    after_non_members, after_members   the text after a prefix of such texts; its first token is scored too
+    reference          NLL under another model, nats per token of its own, which may be others
+    after_non_members, after_members   log-probabilities of the tokens after a prefix of such texts, nats. (n,), or
+                       (n + 1,) where the first token has a number only there
     """
 
     text: str
     stats: TokenStats
     k: float = DEFAULT_K
     lowercased: TokenStats | None = None
-    reference: TokenStats | None = None
+    reference: float | None = None
     neighbours: Neighbours | None = None
-    after_non_members: TokenStats | None = None
-    after_members: TokenStats | None = None
+    after_non_members: NDArray[np.float32] | None = None
+    after_members: NDArray[np.float32] | None = None
     frequencies: FrequencyTable | None = None
 
 
@@ -82,6 +86,11 @@ class Score:
     def reads_lowercased(self) -> bool:
         """Whether the text must be read in lower case too."""
         return Companion.LOWERCASED in self.reads
+
+    @property
+    def needs_a_second_look(self) -> bool:
+        """Whether it needs more than the audited model reading the text alone: another model, a prefix, a corpus."""
+        return bool(self.reads - {Companion.LOWERCASED})
 
     def unavailable_because(self, reading: Reading, capabilities: frozenset[Capability]) -> str | None:
         """Why this score cannot be had for this reading, in words for people; None where it can."""

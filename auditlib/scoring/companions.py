@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
-from auditlib.core import AuditError, Progress, TargetModel
+import numpy as np
+from numpy.typing import NDArray
+
+from auditlib.core import Progress, TargetModel, TokenStats
 from auditlib.scoring.base import Neighbours, Reading
 from auditlib.scoring.frequencies import FrequencyTable
 from auditlib.scoring.loss import negative_log_likelihood
+from auditlib.scoring.reading import is_scorable
 
 
 class MakesNeighbours(Protocol):
@@ -34,6 +38,7 @@ class Companions:
     after_non_members, after_members   the target model with a prefix of such texts (`LocalModel.after`). The texts of
                        a prefix must not be among those that are scored: see `drawn_prefix`
     frequencies        of a corpus, counted with the target model's tokenizer
+    reads_neighbours   reads the variants; the target model itself where None
     """
 
     reference: TargetModel | None = None
@@ -41,6 +46,7 @@ class Companions:
     after_non_members: TargetModel | None = None
     after_members: TargetModel | None = None
     frequencies: FrequencyTable | None = None
+    reads_neighbours: TargetModel | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -55,6 +61,54 @@ class Companions:
         return tuple(said)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What was read besides one text, in the words of `Reading`; None where that could not be had."""
+
+    reference: float | None = None
+    neighbours: Neighbours | None = None
+    after_non_members: NDArray[np.float32] | None = None
+    after_members: NDArray[np.float32] | None = None
+    frequencies: FrequencyTable | None = None
+
+    def joined_to(self, reading: Reading) -> Reading:
+        """The reading with all of this."""
+        return replace(
+            reading,
+            reference=self.reference,
+            neighbours=self.neighbours,
+            after_non_members=self.after_non_members,
+            after_members=self.after_members,
+            frequencies=_usable(self.frequencies, reading),
+        )
+
+
+def read_beside(
+    model: TargetModel,
+    texts: Sequence[str],
+    companions: Companions,
+    names: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> list[Beside]:
+    """What `companions` adds to each text, in order. `progress` begins anew with each of them.
+
+    A text of which no variants can be made, or that the reference model cannot score, goes without.
+    """
+    names = names or [f"Text {i + 1} of {len(texts)}" for i in range(len(texts))]
+    found = [Beside(frequencies=companions.frequencies) for _ in texts]
+    for i, stats in _read(companions.reference, texts, names, progress):
+        found[i] = replace(found[i], reference=negative_log_likelihood(stats.logprob))
+    for i, stats in _read(companions.after_non_members, texts, names, progress):
+        found[i] = replace(found[i], after_non_members=stats.logprob)
+    for i, stats in _read(companions.after_members, texts, names, progress):
+        found[i] = replace(found[i], after_members=stats.logprob)
+    if companions.neighbours is not None:
+        reader = companions.reads_neighbours or model
+        for i, neighbours in _neighbours(reader, texts, names, companions.neighbours, progress).items():
+            found[i] = replace(found[i], neighbours=neighbours)
+    return found
+
+
 def with_companions(
     model: TargetModel,
     readings: Sequence[Reading],
@@ -62,29 +116,21 @@ def with_companions(
     names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> list[Reading]:
-    """The readings, in their order, each with what `companions` adds. `progress` begins anew with each of them.
+    """The readings, in their order, each with what `companions` adds; see `read_beside`."""
+    beside = read_beside(model, [reading.text for reading in readings], companions, names, progress)
+    return [own.joined_to(reading) for own, reading in zip(beside, readings, strict=True)]
 
-    A text of which no variants can be made, or that the reference model cannot score, goes without.
-    """
-    found = [replace(reading, frequencies=_usable(companions.frequencies, reading)) for reading in readings]
-    names = names or [f"Text {i + 1} of {len(readings)}" for i in range(len(readings))]
-    texts = [reading.text for reading in readings]
-    others: dict[str, TargetModel | None] = {
-        "reference": companions.reference,
-        "after_non_members": companions.after_non_members,
-        "after_members": companions.after_members,
-    }
-    for field, other in others.items():
-        if other is None:
-            continue
-        wanted = [i for i, text in enumerate(texts) if _is_scorable(other, text)]
-        read = other.token_stats([texts[i] for i in wanted], progress=progress, names=[names[i] for i in wanted])
-        for place, stats in read:
-            found[wanted[place]] = _with(found[wanted[place]], field, stats)
-    if companions.neighbours is not None:
-        for i, neighbours in _neighbours(model, texts, names, companions.neighbours, progress).items():
-            found[i] = replace(found[i], neighbours=neighbours)
-    return found
+
+def _read(
+    model: TargetModel | None, texts: Sequence[str], names: Sequence[str], progress: Progress | None
+) -> Iterator[tuple[int, TokenStats]]:
+    if model is None:
+        return
+    wanted = [i for i, text in enumerate(texts) if is_scorable(model, text)]
+    for place, stats in model.token_stats(
+        [texts[i] for i in wanted], progress=progress, names=[names[i] for i in wanted]
+    ):
+        yield wanted[place], stats
 
 
 def _neighbours(
@@ -105,15 +151,3 @@ def _usable(table: FrequencyTable | None, reading: Reading) -> FrequencyTable | 
     """A server may not tell which tokens it reads; then there is nothing to count by."""
     ids = reading.stats.token_ids
     return table if table is not None and ids.min() >= 0 and ids.max() < len(table.counts) else None
-
-
-def _is_scorable(model: TargetModel, text: str) -> bool:
-    try:
-        model.tokens_to_read(text)
-    except AuditError:
-        return False
-    return True
-
-
-def _with(reading: Reading, field: str, value: Any) -> Reading:
-    return replace(reading, **{field: value})

@@ -35,7 +35,7 @@ def read_texts(
         both.append(text)
         both_names.append(names[i])
         owners.append((i, False))
-        if wanted[i] and _is_scorable(model, text.lower()):
+        if wanted[i] and is_scorable(model, text.lower()):
             again.add(i)
             both.append(text.lower())
             both_names.append(f"{names[i]} in lower case")
@@ -49,8 +49,11 @@ def read_texts(
             yield own, Reading(texts[own], waiting.pop(own), k, lowercased.pop(own, None))
 
 
-def _is_scorable(model: TargetModel, text: str) -> bool:
-    """A text may have enough tokens as it stands and too few in lower case ("INTERNATIONALIZATION")."""
+def is_scorable(model: TargetModel, text: str) -> bool:
+    """Whether a model can score a text.
+
+    A text may have enough tokens as it stands and too few in lower case ("INTERNATIONALIZATION"), or for another model.
+    """
     try:
         model.tokens_to_read(text)
     except AuditError:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from auditlib.core import TokenStats
 from auditlib.scoring.base import Companion, Reading, score
 from auditlib.scoring.loss import negative_log_likelihood
@@ -10,14 +13,14 @@ GAMMA = 0.5
 SMALLEST_NLL = 1e-9  # a text foreseen with certainty; keeps the ratio finite and changes no other value
 
 
-def log_likelihood_after(after: TokenStats, alone: TokenStats) -> float:
+def log_likelihood_after(after: NDArray[np.float32], alone: TokenStats) -> float:
     """Mean log-probability, nats per token, of the tokens that were scored both after a prefix and alone.
 
     Alone, a text without a BOS has no number for its first token; after a prefix it has, and it is left out here.
     """
-    if after.n_tokens < alone.n_tokens:
-        raise ValueError(f"{after.n_tokens} tokens after the prefix and {alone.n_tokens} without")
-    return -negative_log_likelihood(after.logprob[after.n_tokens - alone.n_tokens :])
+    if len(after) < alone.n_tokens:
+        raise ValueError(f"{len(after)} tokens after the prefix and {alone.n_tokens} without")
+    return -negative_log_likelihood(after[len(after) - alone.n_tokens :])
 
 
 @score(

@@ -22,4 +22,4 @@ def reference_difference(reading: Reading) -> float:
     """
     if reading.reference is None:
         raise ValueError("no reference model has read the text")
-    return negative_log_likelihood(reading.reference.logprob) - negative_log_likelihood(reading.stats.logprob)
+    return reading.reference - negative_log_likelihood(reading.stats.logprob)

@@ -16,6 +16,7 @@ from auditlib.store.runs import (
     UnfinishedRun,
     unfinished_runs,
 )
+from auditlib.store.saved_models import SavedModels, StoredModel
 from auditlib.store.token_cache import CacheSize, TokenCache
 from auditlib.store.workspace import AddedFile, StoredDocument, Workspace
 
@@ -35,9 +36,11 @@ __all__ = [
     "RunProgress",
     "RunState",
     "Runs",
+    "SavedModels",
     "Store",
     "StoredCalibration",
     "StoredDocument",
+    "StoredModel",
     "TokenCache",
     "UnfinishedRun",
     "Workspace",

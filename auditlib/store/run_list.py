@@ -88,6 +88,7 @@ def _opened(identities: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _asked_for(parameters: Any) -> tuple[str, ...]:
-    """Whatever among the parameters names a source is a model, whichever part it plays."""
+    """Whatever among the parameters names a source is a model, whichever part it plays; a server's has its own name."""
     parts = parameters.values() if isinstance(parameters, dict) else ()
-    return tuple(str(part["source"]) for part in parts if isinstance(part, dict) and "source" in part)
+    asked = [part for part in parts if isinstance(part, dict) and "source" in part]
+    return tuple(str((part.get("endpoint") or {}).get("model") or part["source"]) for part in asked)

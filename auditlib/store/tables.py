@@ -179,3 +179,17 @@ class CalibrationRow(Base):
     created: Mapped[datetime] = mapped_column(UtcTime)
 
     __table_args__ = (UniqueConstraint("workspace", "name", name="uq_calibrations"),)
+
+
+class SavedModelRow(Base):
+    """A model under the name a person gave it: what to ask for when it is to be opened, never a key."""
+
+    __tablename__ = "saved_models"
+
+    key: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    workspace: Mapped[str]
+    name: Mapped[str] = mapped_column(AnyText)
+    request: Mapped[dict[str, Any]] = mapped_column(Json)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+
+    __table_args__ = (UniqueConstraint("workspace", "name", name="uq_saved_models"),)

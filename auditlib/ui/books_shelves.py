@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from auditlib.audits.books import BookPlan, BookSettings, Shelf, Shelves, plan_books
+from auditlib.audits.companions import CompanionSettings
 from auditlib.audits.saved_calibration import Calibration
 from auditlib.core import AuditError, Label
 from auditlib.documents.catalogue import Entry, read_catalogue
@@ -18,6 +19,7 @@ from auditlib.scoring import DEFAULT_K, SCORES
 from auditlib.store import StoredDocument
 from auditlib.store.workspace import DEFAULT_NAME
 from auditlib.ui.calibration_save import saved_calibrations
+from auditlib.ui.companion_fields import companion_fields, companion_words, readings
 from auditlib.ui.cutting import choose_cutting
 from auditlib.ui.library import store, workspace
 from auditlib.ui.messages import as_text, show_error
@@ -73,6 +75,7 @@ def choose_books() -> ChosenBooks | None:
             calibration,
             cutting,
             _settings(),
+            CompanionSettings() if calibration else companion_fields(KIND),
         )
         shelves, plan = _planned(parameters)
     except AuditError as error:
@@ -89,8 +92,11 @@ def start_books(chosen: ChosenBooks) -> None:
         KIND,
         f"{n:,} book{'' if n == 1 else 's'}, {model_name(current_request())}",
         lambda: chosen.parameters,
-        " ".join(chosen.plan.facts[-1:]) + " Afterwards k, score and threshold are changed without reading again.",
+        " ".join(chosen.plan.facts[-1:])
+        + f" {companion_words(chosen.parameters.companions)}"
+        + "Afterwards k, score and threshold are changed without reading again.",
         "Audit",
+        reads=lambda: readings([one.text for one in chosen.shelves.snippets], chosen.parameters.companions),
     )
 
 

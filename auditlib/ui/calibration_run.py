@@ -44,6 +44,7 @@ from auditlib.jobs import (
     load_summary,
 )
 from auditlib.store import Run
+from auditlib.ui.companion_fields import companion_fields, companion_words, readings
 from auditlib.ui.library import store
 from auditlib.ui.messages import duration
 from auditlib.ui.models import current_request, loaded_current, model_name
@@ -95,21 +96,25 @@ def start_calibration(chosen_sets: ChosenSets) -> None:
     line = f"Reads {len(sets.snippets):,} texts twice, as they stand and in lower case{_expected(sets)}. "
     where = {"brought": "Uploaded texts are kept with the run until it is deleted. "}.get(chosen_sets.texts, "")
 
+    beside = companion_fields(KIND)
+
     def parameters() -> CalibrationParameters:
         return CalibrationParameters(
             model=current_request(),
             texts=chosen_sets.texts,  # type: ignore[arg-type]
             documents=chosen(chosen_sets.documents) if chosen_sets.texts == "documents" else (),
             cutting=chosen_sets.cutting,
+            companions=beside,
         )
 
     start_form(
         KIND,
         f"{model_name(current_request())}, {len(sets.snippets):,} texts",
         parameters,
-        f"{line}{where}Afterwards k, score and alpha are changed without reading again.",
+        f"{line}{companion_words(beside)}{where}Afterwards k, score and alpha are changed without reading again.",
         "Calibrate",
         files=lambda: brought_file(chosen_sets.documents) if chosen_sets.texts == "brought" else {},
+        reads=lambda: readings(sets.texts, beside),
     )
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from auditlib.core import AuditError, Document, Label, settings
 from auditlib.documents import Columns, TableColumns, Upload, guess_columns, read_files
-from auditlib.store import Calibrations, Store, Workspace
+from auditlib.store import Calibrations, SavedModels, Store, Workspace
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ def workspace() -> Workspace:
 def calibrations() -> Calibrations:
     """The calibrations that were saved here. Raises `AuditError` likewise."""
     return Calibrations(store())
+
+
+def saved_model_names() -> SavedModels:
+    """The models that were named here, to be called otherwise or forgotten. Raises `AuditError` likewise."""
+    return SavedModels(store())
 
 
 @st.cache_data(show_spinner="Looking for columns …", max_entries=50)

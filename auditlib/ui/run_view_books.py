@@ -15,6 +15,7 @@ from auditlib.reports.plain_words import interval_text
 from auditlib.scoring import SCORES
 from auditlib.store import Run
 from auditlib.ui.books_shelves import CORRECTIONS
+from auditlib.ui.companion_fields import companion_facts
 from auditlib.ui.library import store
 from auditlib.ui.messages import some
 from auditlib.ui.model_fields import model_fields, model_words
@@ -42,7 +43,7 @@ def books_words(run: Run) -> dict[str, str]:
         "Threshold": "best accuracy" if settings.rule == "accuracy" else f"{settings.rule:g} false positives",
         "p corrected by": CORRECTIONS[settings.correction],
         "Seed": str(settings.seed),
-    }
+    } | companion_facts(asked.companions)
 
 
 def books_changes(run: Run) -> dict[str, Any]:

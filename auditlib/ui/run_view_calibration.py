@@ -17,6 +17,7 @@ from auditlib.jobs import CalibrationParameters, CalibrationSummary, calibration
 from auditlib.reports.plain_words import interval_text
 from auditlib.scoring import SCORES
 from auditlib.store import Run
+from auditlib.ui.companion_fields import companion_facts
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, some
 from auditlib.ui.model_fields import model_fields, model_words
@@ -39,7 +40,7 @@ def calibration_words(run: Run) -> dict[str, str]:
         "Alpha": f"{asked.alpha:g}",
         "Threshold": _rule(asked.rule),
         "Seed": str(asked.seed),
-    }
+    } | companion_facts(asked.companions)
 
 
 def calibration_changes(run: Run) -> dict[str, Any]:

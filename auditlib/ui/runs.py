@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import streamlit as st
 
 from auditlib.core import AuditError, settings
 from auditlib.jobs import JobClient, WorkerState
 from auditlib.jobs.plain import from_plain
+from auditlib.jobs.sending import Reads
 from auditlib.models.request import ModelRequest
 from auditlib.store import FINISHED, UNFINISHED, Run, RunProgress, RunState
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, duration, show_error
+from auditlib.ui.served import models_in, sending_notice
 
 POLL_SECONDS = 1.0
 LINK = "run"  # ?run=... opens a run again
@@ -30,17 +33,23 @@ def start_form(
     said: str,
     label: str,
     files: Callable[[], Mapping[str, bytes]] = dict,
+    reads: Callable[[], Reads] | None = None,
 ) -> None:
     """A name, who asks, and the button that starts a run of `kind`; the page then shows that run.
 
     `parameters`, and `files` that the run brings, are asked for when the button was clicked, and may raise
-    `AuditError`. `said` stands below: what will be read, and how long it takes.
+    `AuditError`; `parameters` also before, for the models that are in them. `said` stands below: what will be read, and
+    how long it takes. `reads` gives every text with how often the model will read it, for the estimate of what a server
+    is sent; where the texts go is said in any case.
     """
     name_field, who_field, button = st.columns([3, 2, 1], vertical_alignment="bottom")
     chosen = name_field.text_input("Name of the run", placeholder=name, max_chars=200, key=f"{kind}_run_name")
     who = who_field.text_input("Who runs it", max_chars=200, key=f"{kind}_run_who", placeholder="stands on the report")
     clicked = button.button(label, type="primary", icon=":material/play_arrow:", width="stretch")
     st.caption(said)
+    with suppress(AuditError):  # what cannot be started is said when somebody starts it
+        for model in models_in(parameters()):
+            sending_notice(jobs(), model, reads)
     if clicked:
         try:
             run = jobs().start(kind, chosen.strip() or name, parameters(), who.strip(), files())

@@ -32,7 +32,8 @@ def one_run(run_id: str) -> None:
         run = jobs().run(run_id)
         st.subheader(as_text(run.name) or "(no name)")
         st.markdown(f"{STATES[run.state]} {as_text(kind_label(run.kind))} · {_times(run)}")
-        _said_of(run)
+        with st.container():  # its own place, or the buttons move when a run ends, and stand there twice for a moment
+            _said_of(run)
         _buttons(run)
         left, right = st.columns(2)
         with left:

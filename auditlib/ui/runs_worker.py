@@ -39,15 +39,16 @@ def _at_work(state: WorkerState) -> str:
         return "at work on a run that is not in this list"
 
 
-def _model(place: int, model: LoadedModel) -> None:
+def _model(number: int, model: LoadedModel) -> None:
     words, button = st.columns([5, 1], vertical_alignment="center")
     rate = f" · {model.tokens_per_second:,.0f} tokens a second" if model.tokens_per_second else ""
-    words.markdown(
-        f"**{as_text(model.identity.name)}** · {size(model.memory_bytes)} on {as_text(model.device)} in "
-        f"{as_text(model.identity.dtype)} · window of {model.context_length:,} tokens{rate}"
-    )
+    if model.request.endpoint is None:
+        place = f"{size(model.memory_bytes)} on {as_text(model.device)} in {as_text(model.identity.dtype)}"
+    else:
+        place = f"connected, on the {as_text(model.device)}"
+    words.markdown(f"**{as_text(model.identity.name)}** · {place} · window of {model.context_length:,} tokens{rate}")
     words.caption(as_text(f"Asked for as {model_words(model.request)}"))
-    if button.button("Unload", icon=":material/eject:", key=f"unload_{place}", width="stretch"):
+    if button.button("Unload", icon=":material/eject:", key=f"unload_{number}", width="stretch"):
         try:
             jobs().unload(model.request)
         except AuditError as error:

@@ -10,7 +10,9 @@ import streamlit as st
 from auditlib.core import AuditError, Document, settings
 from auditlib.documents import STEPS, FileResult, Upload, excerpt, pasted_document, read_files, supported_suffixes
 from auditlib.ui.messages import duration
-from auditlib.ui.models import loaded_current
+from auditlib.ui.models import current_request, loaded_current
+from auditlib.ui.runs import jobs
+from auditlib.ui.served import sending_notice
 
 EXAMPLES_FOLDER = Path(__file__).parents[2] / "assets" / "examples"
 EXAMPLES = {
@@ -135,8 +137,10 @@ def _say_size() -> None:
     model = loaded_current()
     if model is not None and model.tokens_per_second:
         try:
-            n_tokens = 2 * model.tokens_to_read(document.text)
-            line += f" · reading takes about {duration(n_tokens / model.tokens_per_second)}"
+            (n_tokens,) = model.lengths([document.text])  # which sends nothing of it to a server
+            if n_tokens is not None:
+                line += f" · reading takes about {duration(2 * n_tokens / model.tokens_per_second)}"
         except AuditError:
             pass
     st.caption(line)
+    sending_notice(jobs(), current_request(), lambda: [(document.text, 2)])

@@ -47,8 +47,8 @@ def choose_judge(parameters: UnlearningParameters, chunks: Chunks, has_questions
             help="about works to be forgotten, where you have brought no file of questions",
         )
         st.caption(
-            f"Its key is read from the environment variable {KEY_VARIABLE} of the worker, and is never typed here, "
-            "stored or shown."
+            f"Its key is read from {KEY_VARIABLE} in the worker's environment, and sent only to servers that "
+            f"{KEY_VARIABLE}_HOSTS names there. It is never typed here, stored or shown."
         )
     if not url.strip():
         return parameters

@@ -24,17 +24,21 @@ class Noted:
     """What stands around a reading, here kept in lists."""
 
     def __init__(self, stop_after: int | None = None) -> None:
-        self.kept: ReadingPlan | None = None
+        self.plans: dict[str, ReadingPlan] = {}
         self.read: list[str] = []
         self.notes: list[str] = []
         self.tokens = 0
         self._stop_after = stop_after
 
-    def plan(self) -> ReadingPlan | None:
-        return self.kept
+    @property
+    def kept(self) -> ReadingPlan | None:
+        return self.plans.get("")
 
-    def keep_plan(self, plan: ReadingPlan) -> None:
-        self.kept = plan
+    def plan(self, part: str) -> ReadingPlan | None:
+        return self.plans.get(part)
+
+    def keep_plan(self, part: str, plan: ReadingPlan) -> None:
+        self.plans[part] = plan
 
     def step(self, name: str, work: Callable[[], int]) -> int:
         if self._stop_after is not None and len(self.read) >= self._stop_after:
@@ -96,7 +100,7 @@ def test_an_interrupted_reading_goes_on_with_the_same_batches(
     with pytest.raises(KeyboardInterrupt):
         list(CachedModel(model, cache, LIMIT, broken).token_stats(texts))
     resumed = Noted()
-    resumed.kept = broken.kept
+    resumed.plans = broken.plans
     assert packed(CachedModel(model, cache, LIMIT, resumed).token_stats(texts)) == whole
     assert set(resumed.read).isdisjoint(broken.read)
 

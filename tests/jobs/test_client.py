@@ -21,6 +21,9 @@ MODEL = {
     "memory_bytes": 1,
     "context_length": 2,
     "tokens_per_second": None,
+    "capabilities": ["token ranks"],
+    "takes_prefixes": True,
+    "vocabulary_size": 400,
 }
 STATE = {"version": "0.1.0", "process": 7, "run": None, "models": [MODEL]}
 

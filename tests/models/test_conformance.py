@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from auditlib.core import AuditError, Settings
-from auditlib.models.conformance import Outcome
+from auditlib.models.checks import Outcome
 from auditlib.models.endpoint.connecting import connect, examine
 from auditlib.models.endpoint.patience import Patience
 from auditlib.models.local import LocalModel

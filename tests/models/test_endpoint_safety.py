@@ -8,7 +8,6 @@ import logging
 import socket
 import time
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from auditlib.models.local import LocalModel
 from auditlib.models.opening import ModelShelf
 from auditlib.models.request import EndpointRequest, ModelRequest
 from auditlib.store import Store, TokenCache
-from tests.models.endpoint_server import KEY, NAME, served, tiny_model
+from tests.models.endpoint_server import KEY, NAME, TinyServer, served, tiny_model
 from tests.planted import made_up
 
 QUICK = Patience(tries=3, first_wait=0.005, longest_wait=0.01)
@@ -40,10 +39,12 @@ def local() -> LocalModel:
 
 
 @pytest.fixture
-def key_in_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def key_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_ENDPOINT_KEY", KEY)
-    yield
-    KEYS.forget("")
+
+
+def may_have_the_key(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_ENDPOINT_KEY_HOSTS", f"api.example.org, {server.url}")
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,7 @@ def test_wrong_model_name_is_answered_with_the_right_ones(local: LocalModel) -> 
 @pytest.mark.usefixtures("key_in_environment")
 def test_right_key_opens_and_wrong_key_says_what_to_do(local: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with served(local, key=KEY) as server:
+        may_have_the_key(server, monkeypatch)
         assert connect(EndpointRequest(server.url, NAME), SETTINGS, QUICK)
         monkeypatch.setenv("AUDIT_ENDPOINT_KEY", "sk-wrong-key-0987654321")
         with pytest.raises(AuditError, match="does not accept the key") as refused:
@@ -246,6 +248,7 @@ def test_nothing_of_this_machine_goes_along_with_a_request(local: LocalModel, mo
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     with served(local) as server:
+        may_have_the_key(server, monkeypatch)
         connect(EndpointRequest(server.url, NAME), SETTINGS, QUICK)
         names = set().union(*server.behaviour.headers)
         assert all(sent["authorization"] == f"Bearer {KEY}" for sent in server.behaviour.headers)
@@ -258,7 +261,9 @@ def test_nothing_of_this_machine_goes_along_with_a_request(local: LocalModel, mo
 
 @pytest.mark.usefixtures("key_in_environment")
 @pytest.mark.parametrize("trouble", [None, "500", "429", "quota", "truncated", "hang up", "redirect", "html", "huge"])
-def test_key_appears_nowhere(local: LocalModel, tmp_path: Path, trouble: str | None) -> None:
+def test_key_appears_nowhere(
+    local: LocalModel, tmp_path: Path, trouble: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In no log at any level, no error with all its causes, no repr, no identity, no row and no file."""
     said = io.StringIO()
     handler = logging.StreamHandler(said)
@@ -272,6 +277,7 @@ def test_key_appears_nowhere(local: LocalModel, tmp_path: Path, trouble: str | N
     seen: list[str] = []
     try:
         with served(local, key=KEY) as server:
+            may_have_the_key(server, monkeypatch)
             request = EndpointRequest(server.url, NAME)
             model = connect(request, SETTINGS, QUICK)
             server.behaviour.always = trouble
@@ -304,13 +310,75 @@ def test_key_appears_nowhere(local: LocalModel, tmp_path: Path, trouble: str | N
 def test_key_is_taken_out_of_what_a_server_says() -> None:
     keys = Keys()
     keys.remember("http://example.org/v1/", f" {KEY}\n")
-    key = keys.find("http://example.org/v1", "AUDIT_ENDPOINT_KEY", {})
+    key = keys.find("http://example.org/v1", "AUDIT_ENDPOINT_KEY", {}).secret
     said = without_key(f"bad key {KEY}, that is {KEY[:10]}...{KEY[-8:]}", key)
     assert KEY[:10] not in said
     assert KEY[-8:] not in said
     assert said.startswith("bad key [key]")
     keys.forget("http://example.org/v1")
-    assert keys.find("http://example.org/v1", "AUDIT_ENDPOINT_KEY", {}) is None
+    assert keys.find("http://example.org/v1", "AUDIT_ENDPOINT_KEY", {}).secret is None
+
+
+@pytest.mark.parametrize(
+    ("hosts", "url", "goes"),
+    [
+        ("", "https://api.example.org/v1", False),
+        ("api.example.org", "https://api.example.org/v1", True),
+        ("other.example.org , API.example.org", "https://api.example.org/v1", True),
+        ("api.example.org", "http://api.example.org/v1", False),
+        ("api.example.org", "https://api.example.org:8443/v1", False),
+        ("api.example.org:8443", "https://api.example.org:8443/v1", True),
+        ("api.example.org", "https://api.example.org.evil.example/v1", False),
+        ("example.org", "https://api.example.org/v1", False),
+        ("*", "https://api.example.org/v1", False),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1", True),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8001/v1", False),
+        ("user:secret@api.example.org", "https://api.example.org/v1", False),
+    ],
+)
+def test_key_of_the_environment_goes_only_to_servers_that_the_environment_names(
+    hosts: str, url: str, goes: bool
+) -> None:
+    environment = {"AUDIT_ENDPOINT_KEY": KEY, "AUDIT_ENDPOINT_KEY_HOSTS": hosts}
+    found = Keys().find(url, "AUDIT_ENDPOINT_KEY", environment)
+    assert (found.secret is not None) is goes
+    if not goes:
+        assert "AUDIT_ENDPOINT_KEY_HOSTS does not name this server" in found.said
+        repaired = environment | {"AUDIT_ENDPOINT_KEY_HOSTS": found.remedy.rpartition(" to ")[2].rstrip(".")}
+        assert Keys().find(url, "AUDIT_ENDPOINT_KEY", repaired).secret is not None  # what to do helps
+    assert KEY not in repr(found) + found.said + found.remedy
+
+
+def test_each_variable_has_servers_of_its_own() -> None:
+    environment = {"AUDIT_MY_KEY": KEY, "AUDIT_ENDPOINT_KEY_HOSTS": "api.example.org"}
+    assert Keys().find("https://api.example.org/v1", "AUDIT_MY_KEY", environment).secret is None
+    environment["AUDIT_MY_KEY_HOSTS"] = "api.example.org"
+    assert Keys().find("https://api.example.org/v1", "AUDIT_MY_KEY", environment).secret is not None
+
+
+@pytest.mark.usefixtures("key_in_environment")
+def test_server_that_wants_a_key_and_is_not_named_is_sent_none_and_the_error_says_why(local: LocalModel) -> None:
+    with served(local, key=KEY) as server:
+        with pytest.raises(AuditError, match="wants a key and was sent none") as refused:
+            connect(EndpointRequest(server.url, NAME), SETTINGS, QUICK)
+        assert f"set AUDIT_ENDPOINT_KEY_HOSTS to http://127.0.0.1:{server.port}" in refused.value.remedy
+        assert not any("authorization" in sent for sent in server.behaviour.headers)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_open"),
+    [
+        ("http://localhost:8000/v1", False),
+        ("http://127.0.0.1/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("https://api.example.org/v1", False),
+        ("http://api.example.org/v1", True),
+        ("http://192.168.0.7:8000/v1", True),
+        ("http://localhost.example.org/v1", True),
+    ],
+)
+def test_address_says_whether_others_can_read_what_is_sent_to_it(url: str, is_open: bool) -> None:
+    assert checked_address(url).is_open_to_readers is is_open
 
 
 @pytest.mark.parametrize("key", ["", " \n", "two\nlines", "schlüssel"])
@@ -368,3 +436,14 @@ def test_folder_without_a_tokenizer_is_refused_before_anything_is_sent(local: Lo
             problem = examine(EndpointRequest(server.url, NAME, tokenizer=str(folder)), SETTINGS, QUICK).problem
             assert problem is not None
         assert server.behaviour.n_asked == 0
+
+
+def test_counting_a_text_for_an_estimate_sends_nothing_of_it(local: LocalModel) -> None:
+    with served(local) as server:
+        model = connect(EndpointRequest(server.url, NAME), SETTINGS, QUICK)
+        before = server.behaviour.n_asked
+        assert model.estimate([TEXT]).tokens > 0
+        assert model.estimated_tokens(TEXT) > 0
+        assert server.behaviour.n_asked == before
+        model.tokens_to_read(TEXT)  # which asks the server's own tokenizer
+        assert server.behaviour.n_asked > before

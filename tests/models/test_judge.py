@@ -162,7 +162,7 @@ def test_the_budget_ends_the_asking_and_nothing_else(server: ChatServer) -> None
 
 
 def test_a_server_that_fails_is_told_and_ends_the_asking(server: ChatServer) -> None:
-    for status, said in ((401, "does not accept the key"), (500, "status 500"), (404, "does not take the question")):
+    for status, said in ((401, "wants a key"), (500, "status 500"), (404, "does not take the question")):
         server.reply = lambda messages, status=status: status
         found = judge_of(server, at_once=1).rate([PAIR, ("One.", "Two.")])
         assert all(r.missing is NoRating.NOT_ASKED for r in found.ratings)
@@ -173,6 +173,10 @@ def test_the_key_comes_from_the_environment_and_goes_to_the_server_only(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUDIT_JUDGE_KEY", KEY)
+    judge_of(server).rate([("Another.", "Pair.")])
+    assert KEY not in json.dumps(server.headers.pop())  # a key goes only where somebody said that it may
+    server.asked.clear()
+    monkeypatch.setenv("AUDIT_JUDGE_KEY_HOSTS", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-server")
     kept: dict[str, dict[str, Any]] = {}
     judge = judge_of(server, kept)
@@ -219,4 +223,4 @@ def test_questions_are_taken_only_where_their_answers_stand_in_the_passage(serve
     server.reply = lambda messages: 401
     found, problem = judge_of(server).questions([passage, passage], 5)
     assert found == [[], []]
-    assert "does not accept the key" in problem
+    assert "wants a key" in problem

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auditlib.core import AuditError, Capability, Settings
-from auditlib.models.conformance import Outcome
+from auditlib.models.checks import Outcome
 from auditlib.models.endpoint.connecting import connect, examine
 from auditlib.models.local import LocalModel
 from auditlib.models.request import EndpointRequest

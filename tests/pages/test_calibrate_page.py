@@ -102,6 +102,34 @@ def test_demo_is_two_clicks_from_a_verdict(page: AppTest, tiny_folder: Path) -> 
     assert table["AUC"].str.fullmatch(r"0\.\d\d \[0\.\d\d, 0\.\d\d\]").all()
 
 
+def test_a_reference_a_placebo_variants_and_a_corpus_are_chosen_on_the_page(page: AppTest, tiny_folder: Path) -> None:
+    press(page, "Demo")
+    page.session_state["model_request"] = ModelRequest(source=str(tiny_folder))
+    page.session_state["calibrate_cut_method"] = "truncate"
+    page.session_state["calibrate_cut_words"] = 12
+    page.run()
+    for key, value in (
+        ("calibration_beside_reference", "current"),
+        ("calibration_beside_placebo", "current"),
+        ("calibration_beside_corpus", "demo"),
+    ):
+        page.selectbox(key=key).set_value(value)
+    page.number_input(key="calibration_beside_shots").set_value(1)
+    page.run()
+    said = " ".join(caption.value for caption in page.caption)
+    assert "Each text is also read by the reference model, by the placebo model, after two prefixes." in said
+    calibrate(page)
+    assert not page.error
+    table = next(t.value for t in page.table if "AUC" in t.value.columns)
+    assert {"Reference", "ReCaLL", "Con-ReCall", "DC-PDD"} <= set(table.index)
+    assert "Under the placebo model" in words_on(page)
+    before = table["AUC"]["Reference"]
+    page.slider(key="calibration_k").set_value(60).run()
+    assert not page.exception
+    again = next(t.value for t in page.table if "AUC" in t.value.columns)
+    assert again["AUC"]["Reference"] == before
+
+
 def test_k_score_and_alpha_never_ask_the_model_again(
     page: AppTest, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

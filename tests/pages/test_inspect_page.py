@@ -160,7 +160,7 @@ page.run()
 page.text_area(key="text_pasted").set_value({TEXT!r}).run()
 next(b for b in page.button if b.label == "Read this text").click().run()
 assert not page.exception and not page.error and page.table
-for place in ("calibrate", "documents", "method"):
+for place in ("calibrate", "documents", "method", "models"):
     page.switch_page(f"pages/{{place}}.py").run()
     assert not page.exception
 print(sorted(name for name in ("torch", "transformers", "dbos") if name in sys.modules))

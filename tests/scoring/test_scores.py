@@ -105,10 +105,10 @@ def test_text_that_the_model_foresaw_better_scores_higher(name: str) -> None:
             stats_of(known, [-1.5] * 5, [1.0] * 5),
             20,
             lowercased=stats_of([-9.0] * 5),
-            reference=stats_of([-9.0] * 4),
+            reference=9.0,
             neighbours=Neighbours((9.0, 8.0), "a test"),
-            after_non_members=stats_of([-9.0] * 6),
-            after_members=stats_of([-1.0] * 6),
+            after_non_members=stats_of([-9.0] * 6).logprob,
+            after_members=stats_of([-1.0] * 6).logprob,
             frequencies=FrequencyTable("a test", np.array([5, 4, 3, 2, 1])),
         )
 
@@ -137,7 +137,7 @@ def test_k_outside_its_range_is_refused(k: float) -> None:
 
 def test_reference_is_the_difference_of_the_two_losses_whatever_the_tokens() -> None:
     # NLL 3.1 under the model, (2 + 6) / 2 = 4 under a reference with two tokens
-    reading = replace(reading_of(), reference=stats_of([-2.0, -6.0]))
+    reading = replace(reading_of(), reference=4.0)
     assert SCORES["reference"].compute(reading) == pytest.approx(0.9)
 
 
@@ -148,23 +148,25 @@ def test_neighbour_is_the_mean_loss_of_the_neighbours_less_the_texts_own() -> No
 
 def test_recall_is_the_ratio_of_the_log_likelihoods_over_the_same_tokens() -> None:
     # After the prefix the first token is scored too, with -100, and does not count: LL = -31 / 5 = -6.2
-    after = stats_of([-100.0, -6.0, -7.0, -8.0, -5.0, -5.0])
+    after = stats_of([-100.0, -6.0, -7.0, -8.0, -5.0, -5.0]).logprob
     assert SCORES["recall"].compute(replace(reading_of(), after_non_members=after)) == pytest.approx(2.0)
-    same = replace(reading_of(), after_non_members=stats_of(LOGPROB))
+    same = replace(reading_of(), after_non_members=stats_of(LOGPROB).logprob)
     assert SCORES["recall"].compute(same) == pytest.approx(1.0)
 
 
 def test_con_recall_takes_half_of_the_members_away() -> None:
     # (-6.2 - 0.5 * -1.55) / -3.1 = 1.75
     reading = replace(
-        reading_of(), after_non_members=stats_of([-6.2] * 5), after_members=stats_of([-9.0, *[-1.55] * 5])
+        reading_of(),
+        after_non_members=stats_of([-6.2] * 5).logprob,
+        after_members=stats_of([-9.0, *[-1.55] * 5]).logprob,
     )
     assert SCORES["con_recall"].compute(reading) == pytest.approx(1.75)
 
 
 def test_prefixed_reading_of_other_tokens_is_no_reading_of_the_same_text() -> None:
     with pytest.raises(ValueError, match="4 tokens after the prefix and 5"):
-        SCORES["recall"].compute(replace(reading_of(), after_non_members=stats_of([-1.0] * 4)))
+        SCORES["recall"].compute(replace(reading_of(), after_non_members=stats_of([-1.0] * 4).logprob))
 
 
 def test_dc_pdd_counts_first_occurrences_and_clips_each() -> None:

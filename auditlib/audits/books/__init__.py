@@ -6,6 +6,7 @@ from auditlib.audits.books.known import Known, Method
 from auditlib.audits.books.numbers import SnippetNumbers, numbers_from_parquet, numbers_to_parquet
 from auditlib.audits.books.passages import extraction_map, profile
 from auditlib.audits.books.planning import BookPlan, plan_books
+from auditlib.audits.books.prefixes import without_prefix_works
 from auditlib.audits.books.reading import BlindWords, PlacedWorks, ReadBooks, examine_words, read_books
 from auditlib.audits.books.shelves import Shelf, Shelves, Work, arrange, refuse_unusable
 
@@ -36,4 +37,5 @@ __all__ = [
     "profile",
     "read_books",
     "refuse_unusable",
+    "without_prefix_works",
 ]

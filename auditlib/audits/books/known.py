@@ -86,7 +86,15 @@ def known_shelf(
     members = read.placed.on(Shelf.MEMBERS)
     is_member = np.isin(works, members)
     findings = examine(
-        is_member, scores, works, blind_scores=None, lengths=None, same_model=True, n_tried=n_tried, seed=seed
+        is_member,
+        scores,
+        works,
+        blind_scores=None,
+        lengths=None,
+        same_model=True,
+        n_tried=n_tried,
+        placebo_scores=_placebo_scores(read, score, k, portion, places),
+        seed=seed,
     )
     seen = np.searchsorted(places, read.placed.blind.places)
     seen_by_words = (is_member[seen], scores[seen], read.placed.blind.blind.scores, works[seen])
@@ -100,6 +108,18 @@ def known_shelf(
     )
     n_tokens = read.numbers.n_tokens[places]
     return Known(is_member, scores, works, n_tokens, calibration_verdict(findings, alpha), findings)
+
+
+def _placebo_scores(
+    read: ReadBooks, score: str, k: float, portion: int, places: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """The same score under the placebo model; None where there is none, or it cannot give it."""
+    if read.placebo is None:
+        return None
+    try:
+        return read.placebo.scores(score, k, portion, places)
+    except AuditError:
+        return None
 
 
 def known_calibration(calibration: Calibration, read: ReadBooks, score: str, k: float) -> Known:

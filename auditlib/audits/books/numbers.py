@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from auditlib.audits.books.shelves import REFERENCE, Shelves
 from auditlib.audits.calibration import K_SCORES, KS
 from auditlib.core import AuditError, Capability, Progress, TargetModel, TokenStats
 from auditlib.evidence import extraction_windows
-from auditlib.scoring import DEFAULT_K, SCORES, Reading, read_texts
+from auditlib.scoring import DEFAULT_K, SCORES, Companions, Reading, read_beside, read_texts
 from auditlib.scoring.min_k import bottom_means
 from auditlib.scoring.min_k_plus_plus import standardized_logprob
 
@@ -101,8 +101,11 @@ def read_shelves(
     score: str = "min_k",
     k: float = DEFAULT_K,
     progress: Progress | None = None,
+    companions: Companions | None = None,
 ) -> SnippetNumbers:
     """Every snippet through the model. The one expensive step.
+
+    What `companions` adds is read first; the works of a prefix must not be on the shelves.
 
     The reference shelf is also read in lower case, so that every method can be tried on it; audited books are only
     where `score` asks for that, as it takes as long again. Token statistics are let go as soon as their numbers are
@@ -113,11 +116,25 @@ def read_shelves(
     names = [f"“{title[:60]}” from word {s.first_word + 1:,}" for title, s in zip(titles, snippets, strict=True)]
     made = NumbersMaker(len(snippets), k, model.capabilities)
     texts = [snippet.text for snippet in snippets]
+    beside = read_beside(model, texts, companions, names, progress) if companions is not None else None
     lowercase = [
         SCORES[score].reads_lowercased or shelves.works[work].shelf in REFERENCE for work in shelves.work_of.tolist()
     ]
     for place, reading in read_texts(model, texts, lowercase=lowercase, progress=progress, names=names):
-        made.add(place, reading)
+        made.add(place, reading if beside is None else beside[place].joined_to(reading))
+    return made.numbers()
+
+
+def read_placebo(
+    model: TargetModel, shelves: Shelves, k: float = DEFAULT_K, progress: Progress | None = None
+) -> SnippetNumbers:
+    """The reference shelves through a model that cannot have seen them; NaN for what stands on no reference shelf."""
+    places = np.flatnonzero(np.isin(shelves.work_of, shelves.on(*REFERENCE)))
+    made = NumbersMaker(len(shelves.snippets), k, model.capabilities)
+    names = [f"“{shelves.works[int(shelves.work_of[place])].title[:60]}”" for place in places]
+    texts = [shelves.snippets[place].text for place in places]
+    for row, reading in read_texts(model, texts, progress=progress, names=names):
+        made.add(int(places[row]), reading)
     return made.numbers()
 
 
@@ -208,7 +225,9 @@ def _portions(reading: Reading) -> list[Reading | None]:
         text = _first_words(reading.text, max(1, math.ceil(portion * n_words)))
         stats = _first_of(reading.stats, len(text))
         lowercased = None if reading.lowercased is None else _first_of(reading.lowercased, len(text.lower()))
-        found.append(None if stats is None else replace(reading, text=text, stats=stats, lowercased=lowercased))
+        # What was read besides is of the whole text; only counts of words are the same for a part of it.
+        part = Reading(text, stats, reading.k, lowercased, frequencies=reading.frequencies) if stats else None
+        found.append(part)
     return [*found, reading]
 
 

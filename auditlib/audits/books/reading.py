@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from auditlib.audits.books.numbers import SnippetNumbers, read_shelves
+from auditlib.audits.books.numbers import SnippetNumbers, read_placebo, read_shelves
 from auditlib.audits.books.shelves import REFERENCE, Shelf, Shelves, Work
 from auditlib.core import Capability, ModelIdentity, Progress, TargetModel
 from auditlib.documents.cutting import Cutting
 from auditlib.evidence import BlindBaseline, LengthCheck, blind_baseline, compare_lengths
+from auditlib.scoring import Companions
 
 MOST_BLIND_TEXTS = 1_000
 
@@ -68,10 +69,14 @@ class PlacedWorks:
 
 @dataclass(frozen=True)
 class ReadBooks:
-    """Works as a model read them: everything that a book audit is computed from."""
+    """Works as a model read them: everything that a book audit is computed from.
+
+    placebo  the reference shelves' numbers under a model that cannot have seen them
+    """
 
     placed: PlacedWorks
     numbers: SnippetNumbers
+    placebo: SnippetNumbers | None = None
 
     def judged_beside(self, blind: BlindWords) -> ReadBooks:
         """The same with what the words alone tell."""
@@ -100,11 +105,17 @@ def read_books(
     score: str = "min_k",
     k: float = 20.0,
     progress: Progress | None = None,
+    companions: Companions | None = None,
+    placebo: TargetModel | None = None,
 ) -> ReadBooks:
     """Every snippet through the model. Raises `AuditError`, naming the work, where one cannot be scored."""
-    return with_numbers(
-        shelves, blind, model.identity, model.capabilities, read_shelves(model, shelves, score, k, progress)
-    )
+    said = list(companions.notes) if companions is not None else []
+    numbers = read_shelves(model, shelves, score, k, progress, companions)
+    beside = read_placebo(placebo, shelves, k, progress) if placebo is not None else None
+    if placebo is not None:
+        said.append(f"The placebo model is {placebo.identity.name} ({placebo.identity.source}).")
+    shelves = replace(shelves, notes=(*shelves.notes, *said))
+    return replace(with_numbers(shelves, blind, model.identity, model.capabilities, numbers), placebo=beside)
 
 
 def with_numbers(

@@ -31,6 +31,21 @@ class Address:
         return self.scheme, self.host, self.port
 
     @property
+    def is_this_machine(self) -> bool:
+        """Whether it names the machine that asks, so that nothing travels."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def is_open_to_readers(self) -> bool:
+        """Whether what is sent can be read on its way: no encryption, and another machine."""
+        return self.scheme == "http" and not self.is_this_machine
+
+    @property
     def root(self) -> str:
         """The URL without the version at its end: where servers keep what OpenAI's interface does not have."""
         return re.sub(r"/v\d+$", "", self.url)

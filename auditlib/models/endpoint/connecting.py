@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from auditlib.core import AuditError, ModelIdentity, Settings, TargetModel
-from auditlib.models.conformance import PROBE, TRIES, Check, Outcome, check_numbers, refusal
+from auditlib.models.checks import Check, Outcome
+from auditlib.models.conformance import PROBE, TRIES, check_numbers, refusal
 from auditlib.models.encoding import TextEncoder
 from auditlib.models.endpoint.address import checked_address
 from auditlib.models.endpoint.answers import used_tokens
-from auditlib.models.endpoint.budget import Budget
+from auditlib.models.endpoint.budget import Budget, budget_of
 from auditlib.models.endpoint.keys import KEYS
 from auditlib.models.endpoint.model import LONGEST_WINDOW, Abilities, EndpointModel
 from auditlib.models.endpoint.patience import Patience
@@ -72,8 +73,9 @@ def _examined(
     # A folder that is wrong is said before anything is sent.
     encoder = _encoder(request.tokenizer) if request.tokenizer else None
     first = min(patience, WHILE_CONNECTING, key=lambda one: one.tries)
-    server = Server(address, key, settings.forbid_private_network, settings.endpoint_seconds, first)
-    budget = Budget(request.most_tokens, request.most_cost, request.price)
+    server = Server(address, key.secret, settings.forbid_private_network, settings.endpoint_seconds, first)
+    server.key_remedy = f"{key.said} {key.remedy}"
+    budget = budget_of(request)
     told = _listed(server, request.model)
     style, sample = _style(server, request, budget, told is not None)
     checks.append(Check("Completions", Outcome.PASSED, "It continues texts, and not only talks."))

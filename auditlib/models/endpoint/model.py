@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
-from auditlib.models.conformance import Check
+from auditlib.models.checks import Check
 from auditlib.models.encoding import EncodedText, TextEncoder, refuse_unreadable
 from auditlib.models.endpoint.aligning import ScoredTokens, of_sent_ids, of_sent_text
 from auditlib.models.endpoint.answers import used_tokens
@@ -76,7 +76,6 @@ class EndpointModel:
         self.server = server
         self.tokens = tokens
         self.checks: tuple[Check, ...] = ()
-        self.tokens_per_second: float | None = None
         self.device = f"server {server.address.host}"
         self.memory_bytes = 0
         self.batch_tokens = at_once * BATCH_TOKENS_A_REQUEST
@@ -107,6 +106,11 @@ class EndpointModel:
     def vocabulary_size(self) -> int:
         """Of the tokenizer, where one is at hand; else 0, as servers do not tell."""
         return self.tokens.vocabulary_size if isinstance(self.tokens, TextEncoder) else 0
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Of the last reading; None before the first."""
+        return self.server.tokens_per_second
 
     @property
     def windowing(self) -> str:
@@ -146,6 +150,12 @@ class EndpointModel:
         with self._free:
             return self.server.complete(body, lambda value: value, lambda: self.budget.spend(n_tokens))
 
+    def within(self, budget: Budget) -> EndpointModel:
+        """The same model, that counts what it sends in `budget`: a run's own, which others do not spend."""
+        other = copy(self)  # the same server and limit of requests
+        other.budget = budget
+        return other
+
     def after(self, prefix: str) -> EndpointModel:
         """The same model with `prefix` before every text, sent with each of them; servers keep such beginnings.
 
@@ -174,10 +184,16 @@ class EndpointModel:
         return sum(prompt.n_tokens for prompt in self._prompts(text, name, 0)[1])
 
     def estimate(self, texts: Sequence[str], names: Sequence[str] | None = None) -> Estimate:
-        """What reading `texts` takes, before anything is sent to be scored."""
+        """What reading `texts` takes, before anything of them is sent."""
         names = names or _places(len(texts))
-        tokens = sum(self.tokens_to_read(text, name) for text, name in zip(texts, names, strict=True))
-        return Estimate(tokens, self.budget.cost_of(tokens), self.tokens is not None)
+        tokens = sum(self.estimated_tokens(text, name) for text, name in zip(texts, names, strict=True))
+        return Estimate(tokens, self.budget.cost_of(tokens), isinstance(self.tokens, TextEncoder))
+
+    def estimated_tokens(self, text: str, name: str = "The text") -> int:
+        """As `tokens_to_read`, and nothing of the text leaves this machine for it; no server's tokenizer is asked."""
+        if isinstance(self.tokens, TextEncoder):
+            return self.tokens_to_read(text, name)
+        return self._estimated(text)
 
     def token_text(self, token_ids: Sequence[int]) -> list[str]:
         """What each token stands for; "" for one that the server told no id of."""
@@ -242,7 +258,7 @@ class EndpointModel:
                     prompt = waiting.pop(future)
                     scored = future.result()
                     done += prompt.n_tokens
-                    self.tokens_per_second = done / max(time.perf_counter() - began, 1e-9)
+                    self.server.tokens_per_second = done / max(time.perf_counter() - began, 1e-9)
                     yield prompt, scored
                 if progress is not None:
                     progress(done, total)

@@ -56,6 +56,7 @@ class Server:
         self.address = address
         self.patience = patience
         self.remedy = CHECK_ADDRESS  # until the server was seen to work
+        self.key_remedy = "Type the right key on the Models page."
         self._key = key
         self._seconds = seconds
         self._http = guarded_client(address, key, forbid_private, seconds)
@@ -63,6 +64,7 @@ class Server:
         self._client = OpenAI(api_key="none", base_url=address.url, max_retries=0, http_client=self._http)
         self._chance = random.Random()  # noqa: S311  spreads retries, decides nothing
         self.n_retries = 0
+        self.tokens_per_second: float | None = None  # of the last reading, whoever asked
 
     def complete(
         self,
@@ -165,8 +167,10 @@ class Server:
                 return f"answered with status {status}", asked_wait(error.response.headers)
             if status in (401, 403):
                 raise AuditError(
-                    f"{self.address.host} does not accept the key, or wants one and has none (status {status}).",
-                    "Put the right key into the environment variable AUDIT_ENDPOINT_KEY, or type it anew.",
+                    f"{self.address.host} does not accept the key (status {status})."
+                    if self._key is not None
+                    else f"{self.address.host} wants a key and was sent none (status {status}).",
+                    self.key_remedy,
                 ) from None
             raise StatusError(status, said) from None
         return "closed the connection, or cannot be reached", None

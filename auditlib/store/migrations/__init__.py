@@ -4,5 +4,5 @@ A step is never changed once it was released, and uses no table of `tables.py`, 
 file in `versions/` and its name here.
 """
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """All steps, oldest first. Reading them off the files would cost every start the import of Alembic."""

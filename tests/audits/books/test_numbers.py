@@ -15,7 +15,7 @@ from auditlib.audits.calibration import KS
 from auditlib.core import AuditError, Capability, Progress, TokenStats
 from auditlib.evidence import extraction_windows
 from auditlib.models.local import LocalModel
-from auditlib.scoring import SCORES, Reading
+from auditlib.scoring import SCORES, FrequencyTable, Neighbours, Reading, Score
 from tests.audits.books.made import CUTTING, document, shelved, shelves
 from tests.audits.made import ALL, CountingModel, made_stats
 from tests.planted import made_up
@@ -26,6 +26,34 @@ def reading(place: int = 0, n_tokens: int = 200) -> Reading:
     return Reading(made_up(place, n_tokens), made_stats(place, n_tokens), lowercased=made_stats(place + 99, n_tokens))
 
 
+def of_the_text_alone() -> dict[str, Score]:
+    return {name: score for name, score in SCORES.items() if not score.needs_a_second_look}
+
+
+def test_what_was_read_besides_counts_for_whole_snippets_only() -> None:
+    table = FrequencyTable("a test", np.arange(1, 60_000))
+    made = [
+        replace(
+            reading(place),
+            reference=3.0 + place,
+            neighbours=Neighbours((4.0, 5.0), "a test"),
+            after_non_members=np.full(200, -2.0, dtype=np.float32),
+            after_members=np.full(200, -1.0, dtype=np.float32),
+            frequencies=table,
+        )
+        for place in range(3)
+    ]
+    maker = NumbersMaker(3, 20.0, ALL)
+    for place, one in enumerate(made):
+        maker.add(place, one)
+    numbers = maker.numbers()
+    for name, score in SCORES.items():
+        if score.needs_a_second_look:
+            assert numbers.scores(name) == pytest.approx([score.compute(one) for one in made]), name
+            half = numbers.by_score[name][:, PORTIONS.index(0.5)]
+            assert np.isnan(half).all() == (name != "dc_pdd"), name
+
+
 def test_every_score_is_what_the_score_itself_gives() -> None:
     made = [reading(place) for place in range(5)]
     maker = NumbersMaker(5, 12.5, ALL)
@@ -33,7 +61,7 @@ def test_every_score_is_what_the_score_itself_gives() -> None:
         maker.add(place, made[place])
     numbers = maker.numbers()
     assert numbers.ks == tuple(sorted([*KS, 12.5]))
-    for name, score in SCORES.items():
+    for name, score in of_the_text_alone().items():
         for k in (5.0, 12.5, 20.0):
             wanted = [score.compute(replace(one, k=k)) for one in made]
             assert numbers.scores(name, k) == pytest.approx(wanted, rel=1e-12), name
@@ -98,7 +126,7 @@ def test_the_beginning_of_a_snippet_has_the_numbers_it_would_have_alone() -> Non
         stats = dict(model.token_stats([own, own.lower()]))
         maker.add(0, Reading(own, stats[0], lowercased=stats[1]))
     of_whole, of_half = whole_maker.numbers(), half_maker.numbers()
-    for name in SCORES:
+    for name in of_the_text_alone():
         as_part = of_whole.scores(name, 20.0, PORTIONS.index(0.5))
         assert as_part == pytest.approx(of_half.scores(name, 20.0), rel=1e-3), name
 
