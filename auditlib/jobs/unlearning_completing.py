@@ -36,7 +36,7 @@ def completion_test(
         settings.prompt_words,
         (),
         (),
-        JudgePanel("", 0, {}, 0, 0, Agreement(0, None, "There are no completions."), NO_JUDGE),
+        JudgePanel("", 0, {}, 0, Agreement(0, None, "There are no completions."), NO_JUDGE),
     )
     if not parameters.complete:
         return replace(nothing, missing="It was not asked for.")

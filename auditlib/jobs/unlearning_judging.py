@@ -24,7 +24,7 @@ def judged(
     """The completions with the judge's ratings, and what became of asking."""
     request = parameters.judge
     if request is None:
-        return completions, JudgePanel("", 0, {}, 0, 0, agreement(completions), NO_JUDGE)
+        return completions, JudgePanel("", 0, {}, 0, agreement(completions), NO_JUDGE)
     # Brings the client of a service that most audits do not ask.
     from auditlib.models.judge import Judge
 
@@ -44,7 +44,7 @@ def judged(
         given = judge.rate([(truth[one.chunk], one.text) for one in completions], hear, keep)
     except AuditError as error:
         said = f"The judge could not be asked. {error.wrong} {error.remedy}"
-        return completions, JudgePanel(request.model, 0, {}, 0, 0, agreement(completions), said)
+        return completions, JudgePanel(request.model, 0, {}, 0, agreement(completions), said)
     keep(kept)
     rated = with_judge(completions, given.ratings)
     missing: dict[str, int] = {}
@@ -52,7 +52,7 @@ def judged(
         if rating.missing is not None:
             missing[rating.missing.value] = missing.get(rating.missing.value, 0) + 1
     n_rated = len(rated) - sum(missing.values())
-    panel = JudgePanel(request.model, n_rated, missing, len(given.ratings), 0, agreement(rated), given.problem)
+    panel = JudgePanel(request.model, n_rated, missing, len(given.ratings), agreement(rated), given.problem)
     return rated, panel
 
 

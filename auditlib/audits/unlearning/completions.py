@@ -103,7 +103,6 @@ class JudgePanel:
     n_rated: int
     n_unrated: dict[str, int]
     n_asked: int
-    tokens: int
     agreement: Agreement
     said: str = ""
 

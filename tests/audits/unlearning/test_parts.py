@@ -63,7 +63,7 @@ def numbers(chunks: tuple[Chunk, ...], known: set[Role], seed: int = 0, worse: f
 
 
 def nothing_completed(missing: str = "It was not asked for.") -> CompletionTest:
-    panel = JudgePanel("", 0, {}, 0, 0, Agreement(0, None), "")
+    panel = JudgePanel("", 0, {}, 0, Agreement(0, None), "")
     return CompletionTest("", Sampling(), 10, (), (), panel, (), missing)
 
 
