@@ -131,14 +131,15 @@ def _print_table(results: list[Result]) -> None:
     )
     table.add_column("text", overflow="fold")
     table.add_column("tokens", justify="right")
-    for definition in SCORES.values():
-        table.add_column(definition.label, justify="right")
+    alone = [name for name, score in SCORES.items() if not score.needs_a_second_look]  # the others would be dashes
+    for name in alone:
+        table.add_column(SCORES[name].label, justify="right")
     table.add_column("perplexity", justify="right")
     for result in results:
         table.add_row(
             escape(result.document.source_name),
             f"{result.reading.stats.n_tokens:,}",
-            *("–" if value is None else f"{value:.4g}" for value in result.scores.values()),
+            *("–" if (value := result.scores[name]) is None else f"{value:.4g}" for name in alone),
             f"{perplexity(result.reading.stats.logprob):.4g}",
         )
     Console().print(table)

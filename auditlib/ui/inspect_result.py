@@ -49,7 +49,8 @@ def _answer(inspection: Inspection) -> None:
 def _scores(inspection: Inspection, reading: Reading) -> None:
     st.subheader("Scores")
     rows = []
-    for name, score in SCORES.items():
+    of_the_text_alone = {name: score for name, score in SCORES.items() if not score.needs_a_second_look}
+    for name, score in of_the_text_alone.items():
         reason = score.unavailable_because(reading, inspection.capabilities)
         value = f"– ({reason})" if reason else f"{signed(score.compute(reading), 5)} {score.unit}"
         if name == "loss":
@@ -61,7 +62,9 @@ def _scores(inspection: Inspection, reading: Reading) -> None:
     st.table(pd.DataFrame(rows).set_index("Score"))
     st.caption(
         f"One text of {reading.stats.n_tokens:,} scored tokens. In every score, higher means more like what the model "
-        "was trained on."
+        "was trained on. "
+        f"{', '.join(score.label for score in SCORES.values() if score.needs_a_second_look)} need another model, other "
+        "texts or a corpus besides: Calibrate and Books have them."
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from auditlib.models.request import ModelRequest
+from auditlib.scoring import SCORES
 from tests.documents.builders import one_of_each
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
@@ -52,7 +53,7 @@ def test_text_is_read_and_every_score_shown(page: AppTest) -> None:
     assert not page.exception
     assert not page.error
     scores = page.table[0].value
-    assert list(scores.index) == ["Loss", "Lowercase", "Min-K% (k = 20%)", "Min-K%++ (k = 20%)", "Zlib"]
+    assert list(scores.index) == ["Loss", "Lowercase", "Min-K% (k = 20%)", "Min-K%++ (k = 20%)", "SURP", "Zlib"]
     assert scores["Value"].str.contains(r"\d").all()
     assert "perplexity" in scores.loc["Loss", "Value"]
 
@@ -128,7 +129,7 @@ def test_bad_upload_is_said_by_name(page: AppTest, name: str, data: bytes, said:
 def test_method_page_explains_every_score(page: AppTest) -> None:
     page.switch_page("pages/method.py").run()
     assert not page.exception
-    assert len(page.table[0].value) == 5
+    assert list(page.table[0].value.index) == [score.label for score in SCORES.values()]
 
 
 @pytest.mark.parametrize("name", list(one_of_each()))
@@ -153,6 +154,7 @@ def test_page_imports_no_torch(worker: Path, tiny_folder: Path) -> None:
     script = f"""
 import sys
 from streamlit.testing.v1 import AppTest
+from auditlib.scoring import SCORES
 from auditlib.models.request import ModelRequest
 page = AppTest.from_file({str(ROOT / "app.py")!r}, default_timeout=120)
 page.session_state["model_request"] = ModelRequest(source={str(tiny_folder)!r})
