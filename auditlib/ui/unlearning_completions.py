@@ -12,7 +12,7 @@ from auditlib.audits.unlearning.completions import MEASURES, Comparison
 from auditlib.audits.unlearning.gallery import GalleryItem, Quoted
 from auditlib.reports.plain_words import interval_text, p_text
 from auditlib.reports.unlearning_figures import similarity_figure
-from auditlib.scoring.similarity import shared_runs
+from auditlib.scoring.similarity import longest_run, shared_runs
 from auditlib.ui.messages import as_text, some
 from auditlib.ui.unlearning_opened import NO_LOGO, FinishedUnlearning, rate
 
@@ -194,8 +194,10 @@ def likeness(one: Completion) -> str:
 
 
 def marked(truth: str, written: str) -> tuple[str, str]:
-    """Both texts as HTML, everything in them escaped, with the runs of 3 words or more that both have in order."""
-    runs = shared_runs(truth, written)
+    """Both texts as HTML, everything in them escaped, with the runs of 3 words or more that both have in order, or
+    else the longest there is.
+    """
+    runs = shared_runs(truth, written) or tuple(filter(None, [longest_run(truth, written)]))
     ours = [(run.reference_start, run.reference_end) for run in runs]
     theirs = [(run.candidate_start, run.candidate_end) for run in runs]
     return _with_marks(truth, ours), _with_marks(written, theirs)
