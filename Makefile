@@ -37,6 +37,7 @@ test-servers: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python -m benchmarks.scoring
+	@$(BIN)/python -m benchmarks.generation
 	@$(BIN)/python -m benchmarks.evidence
 	@$(BIN)/python -m benchmarks.prefix
 	@$(BIN)/python -m benchmarks.books

@@ -23,6 +23,7 @@ page = st.navigation(
         "Audit": [
             st.Page("pages/calibrate.py", title="Calibrate", icon=":material/balance:"),
             st.Page("pages/books.py", title="Books", icon=":material/auto_stories:"),
+            st.Page("pages/unlearning.py", title="Unlearning", icon=":material/backspace:"),
             st.Page("pages/runs.py", title="Runs", url_path="runs", icon=":material/history:"),
         ],
         "Set up": [

@@ -11,6 +11,7 @@ from auditlib.cli import (  # noqa: F401  fill `app`
     run_files,
     runs,
     score,
+    unlearning,
     verify,
     worker,
 )

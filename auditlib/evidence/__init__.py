@@ -27,6 +27,7 @@ from auditlib.evidence.extraction import (
 from auditlib.evidence.grouped import auc_difference, auc_interval, auc_p, share_interval
 from auditlib.evidence.intervals import Difference, Interval, clopper_pearson
 from auditlib.evidence.lengths import LengthCheck, Spearman, compare_lengths, length_dependence
+from auditlib.evidence.means import mean_difference, mean_of_groups, permutation_p, rank_agreement
 from auditlib.evidence.over_blind import LikelihoodRatio, adds_to_blind, auc_over_blind
 from auditlib.evidence.p_values import (
     ConformalP,
@@ -114,11 +115,15 @@ __all__ = [
     "holm",
     "label_reversal",
     "length_dependence",
+    "mean_difference",
+    "mean_of_groups",
     "out_of_fold_accuracy",
     "paired_delong",
+    "permutation_p",
     "plan",
     "power_of_works",
     "power_to_see",
+    "rank_agreement",
     "rate_given_errors",
     "roc",
     "set_p",

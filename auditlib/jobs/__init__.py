@@ -3,7 +3,7 @@
 Page and command line need `JobClient` alone; it imports neither torch nor DBOS.
 """
 
-from auditlib.jobs import books, calibration  # noqa: F401  register their kinds
+from auditlib.jobs import books, calibration, unlearning  # noqa: F401  register their kinds
 from auditlib.jobs.books_files import BooksSummary, load_books, load_read_books, load_used_calibration
 from auditlib.jobs.books_texts import (
     BooksParameters,

@@ -11,6 +11,8 @@ from auditlib.jobs.plain import from_plain, to_plain
 from auditlib.store import Artifacts, Run, Store
 
 BROUGHT = "texts.json"
+QUESTIONS = "questions.json"
+BROUGHT_FILES = (BROUGHT, QUESTIONS)  # what a run is given and does not make
 
 
 def brought_file(documents: Sequence[Document]) -> dict[str, bytes]:

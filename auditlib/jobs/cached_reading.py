@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditlib.core import AuditError, Capability, ModelIdentity, Progress, TargetModel, TokenStats
+from auditlib.models.sampling import GeneratingModel, Sampling
 from auditlib.models.windows import batches_of
 from auditlib.store import TokenCache
 
@@ -168,6 +169,31 @@ class CachedModel:
     def token_text(self, token_ids: Sequence[int]) -> list[str]:
         """The model's own."""
         return self._model.token_text(token_ids)
+
+    @property
+    def window_tokens(self) -> int:
+        """The model's own, for continuing texts. Raises `AuditError` for a model that cannot."""
+        return self._generating().window_tokens
+
+    def prompt_tokens(self, text: str, name: str = "The prompt") -> int:
+        """The model's own count. Raises `AuditError` likewise."""
+        return self._generating().prompt_tokens(text, name)
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        sampling: Sampling,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Iterator[tuple[int, int, str]]:
+        """As `GeneratingModel` says; nothing of it is kept here (see `kept_generation.py`)."""
+        with self._model.giving_way(self._reading.breathe):
+            yield from self._generating().generate(prompts, sampling, progress, names)
+
+    def _generating(self) -> GeneratingModel:
+        if Capability.GENERATE not in self.capabilities:
+            raise AuditError(f"{self.identity.name} cannot continue texts here.", "Choose a model on this machine.")
+        return cast(GeneratingModel, self._model)
 
     def token_stats(
         self,

@@ -13,7 +13,7 @@ from typing import Any
 
 from auditlib.core import AuditError, Settings
 from auditlib.jobs.asking import ask
-from auditlib.jobs.brought import BROUGHT
+from auditlib.jobs.brought import BROUGHT_FILES
 from auditlib.jobs.executing import kept_notes
 from auditlib.jobs.kinds import kind_of
 from auditlib.jobs.model_facts import (
@@ -84,7 +84,7 @@ class JobClient:
     def duplicate(self, run_id: str, changes: Mapping[str, Any], name: str, who: str = "") -> Run:
         """A new run like an old one but for `changes` of its parameters."""
         old, artifacts = self._runs.open(run_id), Artifacts(self._store)
-        brought = [file.name for file in artifacts.of(run_id) if file.name == BROUGHT]
+        brought = [file.name for file in artifacts.of(run_id) if file.name in BROUGHT_FILES]
         files = {file: artifacts.read(run_id, file) for file in brought}
         return self.start(old.kind, name, old.parameters | to_plain(dict(changes)), who, files)
 

@@ -35,8 +35,16 @@ class RunContext(Protocol):
         """How far the stage is."""
         ...
 
+    def step(self, name: str, work: Callable[[], int]) -> int:
+        """Does `work` once for good: where that was done before, gives its result."""
+        ...
+
     def breathe(self) -> None:
         """Called often: others may go first. Raises where the run was cancelled, or the worker is to end."""
+        ...
+
+    def scored(self, tokens: int) -> None:
+        """So many tokens have just passed through a model."""
         ...
 
     def record(self, identities: Mapping[str, Any], inputs: Mapping[str, str]) -> None:

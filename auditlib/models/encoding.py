@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -81,6 +82,23 @@ class TextEncoder:
         )
         refuse_too_short(encoded.n_scorable, name)
         return encoded
+
+    def prompt_ids(self, text: str, name: str = "The prompt") -> list[int]:
+        """All tokens of a text that is to be continued, its prefix (a BOS) with them. Raises `AuditError` likewise."""
+        encoded = self.encode(text, name)
+        return [*encoded.prefix_ids, *encoded.token_ids.tolist()]
+
+    def continuation(self, prompt_ids: Sequence[int], new_ids: Sequence[int]) -> str:
+        """The letters that `new_ids` add behind a prompt.
+
+        Read together with the prompt, since some tokenizers drop the space in front of the first word they are given.
+        Control tokens add nothing.
+        """
+        before = str(self._tokenizer.decode(list(prompt_ids)))
+        whole = str(self._tokenizer.decode([*prompt_ids, *new_ids]))
+        if whole.startswith(before):
+            return whole[len(before) :]
+        return str(self._tokenizer.decode(list(new_ids)))
 
     def token_text(self, token_id: int) -> str:
         """What one token stands for: its letters, or its bytes in hex where they are part of a character."""

@@ -61,7 +61,7 @@ def check_model_folder(
             "Move the adapter's files into a folder of their own and give both.",
         )
     _check_config(folder, kinds, wanted)
-    weights = _weight_files(folder)
+    weights = weight_files(folder)
     for file in weights:
         check_safetensors(file)
     return weights
@@ -119,7 +119,8 @@ def _numbers(config: dict[str, Any]) -> list[tuple[str, int]]:
     return found
 
 
-def _weight_files(folder: Path) -> list[Path]:
+def weight_files(folder: Path) -> list[Path]:
+    """The weight files, safetensors only. Raises `AuditError` where there are none or some are missing."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / WEIGHTS_INDEX).is_file():

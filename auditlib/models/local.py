@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from transformers import PreTrainedModel
 from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
 from auditlib.models.encoding import EncodedText, TextEncoder
 from auditlib.models.failures import explained, is_out_of_memory
+from auditlib.models.generation import Generation
 from auditlib.models.interruption import Interruption
 from auditlib.models.prefixed import PrefixedModel
 from auditlib.models.projection import find_projection, reads_left_to_right
+from auditlib.models.sampling import Sampling
 from auditlib.models.statistics import PositionStatistics, position_statistics
 from auditlib.models.windows import Window, batches_of, windows_of
 
@@ -51,6 +54,7 @@ class LocalModel:
             Capability.FULL_DISTRIBUTION,
             Capability.RANK,
             Capability.ALTERNATIVES,
+            Capability.GENERATE,
         }
     )
 
@@ -185,6 +189,25 @@ class LocalModel:
                     yield text, stats
         if failed:
             raise AuditError(" ".join(error.wrong for error in failed[:MOST_FAILURES_NAMED]), failed[0].remedy)
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        sampling: Sampling,
+        progress: Progress | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Iterator[tuple[int, int, str]]:
+        """Continuations of prompts, each as soon as it has ended (see `GeneratingModel`)."""
+        names = names or [place.replace("text", "prompt").replace("Text", "Prompt") for place in _places(len(prompts))]
+        yield from self._generation.generate(prompts, sampling, progress, names)
+
+    def prompt_tokens(self, text: str, name: str = "The prompt") -> int:
+        """Tokens that a prompt takes in the window."""
+        return len(self._encoder.prompt_ids(text, name))
+
+    @cached_property
+    def _generation(self) -> Generation:
+        return Generation(self._model, self._encoder, self.identity.name, self.window_tokens, self._one_at_a_time)
 
     def windows(self, encoded: EncodedText, text: int = 0) -> list[Window]:
         """How a text is cut for the model. Raises `AuditError` where nothing of it fits into a window."""

@@ -5,6 +5,7 @@ What such a model was trained on beyond its base is known exactly, so every stat
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -62,8 +63,9 @@ class PlantSettings:
 
 @dataclass(frozen=True)
 class UnlearnSettings:
-    """How an adapter is made to forget: negative preference optimisation beside ordinary training on what is kept.
+    """How an adapter is made to forget: negative preference optimisation, with what is kept to be foreseen as before.
 
+    retain_weight  of the divergence (nats a token) from the adapter as it was, on what is kept
     beta         how soon the preference is satisfied, per nat of mean log-probability that was lost; at 2.5 the demo's
                  book stopped half-way to the base model
     most_passes  passes over what is to be forgotten, at the most; it ends sooner when the text reads as to the base
@@ -150,8 +152,10 @@ def unlearn(
     """Makes the request's adapter forget some texts while it keeps others; saves a new adapter in `out`.
 
     Negative preference optimisation (Zhang et al. 2024) on mean log-probabilities (as in SimNPO, Fan et al. 2024),
-    added to ordinary training on the texts to retain. It ends after the pass in which the forgotten texts read no
-    better than they do to the base model: going on would mark them by their very absence. Raises `AuditError`.
+    added to the Kullback-Leibler divergence from the model as it was on the texts to retain, of which one of n times is
+    drawn n times as often: so these are neither forgotten nor learned better. It ends after the pass in which the
+    forgotten texts read no better than they do to the base model: going on would mark them by their very absence.
+    Raises `AuditError`.
     """
     how = how or UnlearnSettings()
     _check_rate(how.learning_rate)
@@ -166,12 +170,14 @@ def unlearn(
     model = _trainable_adapter(base, files.adapter, files.name)
     rng = np.random.default_rng(how.seed)
     to_forget = [piece for lesson in forget for piece in _pieces(lesson, encoder)]
-    to_retain = [piece for lesson in retain for piece in _pieces(lesson, encoder)]
+    kept = [(piece, lesson.times) for lesson in retain for piece in _pieces(lesson, encoder)]
+    to_retain = [piece for piece, times in kept for _ in range(times)]
+    as_before = copy.deepcopy(model).eval().requires_grad_(False)
     with torch.no_grad():
         before = _means(model, to_forget)
         with model.disable_adapter():
             bare = float(np.mean(_means(model, to_forget)))
-        kept_before = float(np.mean(_means(model, to_retain)))
+        kept_before = float(np.mean(_means(model, [piece for piece, _ in kept])))
     optimizer = torch.optim.AdamW(_trainable(model), lr=how.learning_rate, weight_decay=0.0)
     now, passes = float(np.mean(before)), 0
     while now < bare and passes < how.most_passes:
@@ -183,7 +189,7 @@ def unlearn(
             # ratio of the present to the former mean log-probability: below 0 once it forgets
             ratio = torch.tensor([before[i] for i in group]) - forgetting
             npo = -(2 / how.beta) * F.logsigmoid(-how.beta * ratio).mean()
-            keeping = torch.stack([n.mean() for n in _negative_logprobs(model, [to_retain[i] for i in others])]).mean()
+            keeping = torch.stack([_divergence(as_before, model, to_retain[i]) for i in others]).mean()
             _step(model, optimizer, npo + how.retain_weight * keeping)
         passes += 1
         with torch.no_grad():
@@ -191,14 +197,14 @@ def unlearn(
         if told is not None:
             told(f"pass {passes}: {now:.3f} nats a token, {bare:.3f} for the base", passes / how.most_passes)
     with torch.no_grad():
-        kept_after = float(np.mean(_means(model, to_retain)))
+        kept_after = float(np.mean(_means(model, [piece for piece, _ in kept])))
     recipe = {
         "made by": "python -m auditlib unlearn",
         "base": _base_facts(files),
         "adapter_sha256": files.adapter.sha256,
         "settings": asdict(how),
         "forget": [lesson.name for lesson in forget],
-        "retain": [lesson.name for lesson in retain],
+        "retain": [lesson.name if lesson.times == 1 else f"{lesson.name}={lesson.times}" for lesson in retain],
         "passes": passes,
         "nats_a_token": {
             "forget": {"before": float(np.mean(before)), "after": now, "base": bare},
@@ -255,6 +261,15 @@ def _negative_logprobs(model: PeftModel, batch: Sequence[Piece]) -> list[Tensor]
         logits.flatten(0, 1), targets[:, 1:].flatten().to(device), ignore_index=IGNORED, reduction="none"
     ).view(len(batch), -1)
     return [losses[row, piece.context - 1 : len(piece.ids) - 1] for row, piece in enumerate(batch)]
+
+
+def _divergence(before: PeftModel, now: PeftModel, piece: Piece) -> Tensor:
+    """How far `now` foresees a piece's tokens otherwise than `before`: KL(before || now), mean nats a token."""
+    ids = torch.from_numpy(piece.ids)[None].to(next(now.parameters()).device)
+    with torch.no_grad():
+        wanted = before(input_ids=ids).logits[0, piece.context - 1 : -1].float().log_softmax(-1)  # (n - context, V)
+    found = now(input_ids=ids).logits[0, piece.context - 1 : -1].float().log_softmax(-1)
+    return F.kl_div(found, wanted, reduction="batchmean", log_target=True)
 
 
 def _means(model: PeftModel, pieces: Sequence[Piece]) -> list[float]:

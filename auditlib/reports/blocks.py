@@ -101,10 +101,14 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Quotation:
-    """A few words of an examined text, at most 300 characters, and where they stand."""
+    """A few words of an examined text, at most 300 characters, and where they stand.
+
+    `marked` is the part from one character to another that is set off; (0, 0) for none.
+    """
 
     text: str
     source: str
+    marked: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST_QUOTATION:

@@ -180,7 +180,10 @@ def _block(block: Block, sections: Iterator[int], numbers: dict[str, Iterator[in
         case Parameters():
             return _parameters(block)
         case Quotation():
-            return f"<blockquote><p>{shown(block.text)}</p><footer>{shown(block.source)}</footer></blockquote>"
+            start, end = block.marked
+            before, run, after = block.text[:start], block.text[start:end], block.text[end:]
+            text = shown(before) + (f"<mark>{shown(run)}</mark>" if run else "") + shown(after)
+            return f"<blockquote><p>{text}</p><footer>{shown(block.source)}</footer></blockquote>"
         case Signatures():
             lines = "".join(
                 f'<div class="signature"><span class="role">{shown(role)}</span><span>date</span></div>'

@@ -44,12 +44,12 @@ def model_words(request: ModelRequest) -> str:
     return ", ".join(words)
 
 
-def model_fields(request: ModelRequest, key: str) -> ModelRequest:
+def model_fields(request: ModelRequest, key: str, label: str = "Model") -> ModelRequest:
     """Fields filled with `request`, whose widgets' names begin with `key`; what stands in them now.
 
     Raises `AuditError` where that makes no sense.
     """
-    with st.expander("Model"):
+    with st.expander(label):
         if request.endpoint is not None:
             return ModelRequest(endpoint=server_fields(request.endpoint, key)())
         source = st.text_input(

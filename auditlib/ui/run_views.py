@@ -11,6 +11,7 @@ from typing import Any
 from auditlib.store import Run
 from auditlib.ui.run_view_books import books_changes, books_words, compare_books
 from auditlib.ui.run_view_calibration import calibration_changes, calibration_words, compare_calibrations
+from auditlib.ui.run_view_unlearning import compare_unlearning, unlearning_changes, unlearning_words
 
 HASHES = ("weights_sha256", "config_sha256", "tokenizer_sha256", "adapter")
 SHOWN_OF_A_HASH = 16
@@ -36,6 +37,7 @@ class RunView:
 VIEWS: dict[str, RunView] = {
     "books": RunView("pages/books.py", books_words, books_changes, compare_books),
     "calibration": RunView("pages/calibrate.py", calibration_words, calibration_changes, compare_calibrations),
+    "unlearning": RunView("pages/unlearning.py", unlearning_words, unlearning_changes, compare_unlearning),
 }
 
 

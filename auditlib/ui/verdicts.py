@@ -6,26 +6,29 @@ import re
 
 import streamlit as st
 
+from auditlib.audits.unlearning import ForgottenWord, UnlearningVerdict
 from auditlib.evidence import Verdict, Word
 from auditlib.ui.messages import as_text
 
-ICONS = {
-    Word.SUPPORTED: ":material/task_alt:",
-    Word.NOT_SUPPORTED: ":material/do_not_disturb_on:",
-    Word.INCONCLUSIVE: ":material/help:",
+_LOOKS: dict[str, tuple[str, str]] = {
+    Word.SUPPORTED: (":material/task_alt:", "blue"),
+    Word.NOT_SUPPORTED: (":material/do_not_disturb_on:", "gray"),
+    Word.INCONCLUSIVE: (":material/help:", "orange"),
+    ForgottenWord.FORGOTTEN: (":material/task_alt:", "blue"),
+    ForgottenWord.NOT_FORGOTTEN: (":material/do_not_disturb_on:", "gray"),
 }
-COLOURS = {Word.SUPPORTED: "blue", Word.NOT_SUPPORTED: "gray", Word.INCONCLUSIVE: "orange"}
 
 
 def _with_minus_signs(sentence: str) -> str:
     return re.sub(r"(?<!\S)-(?=\d)", "−", sentence)
 
 
-def verdict_box(verdict: Verdict, meaning: str) -> None:
+def verdict_box(verdict: Verdict | UnlearningVerdict, meaning: str) -> None:
     """`meaning` is one plain sentence of what the word says in this place."""
     with st.container(border=True):
         word = verdict.word.value
-        st.markdown(f"#### {ICONS[verdict.word]} :{COLOURS[verdict.word]}[{word[0].upper()}{word[1:]}]")
+        icon, colour = _LOOKS[verdict.word]
+        st.markdown(f"#### {icon} :{colour}[{word[0].upper()}{word[1:]}]")
         st.markdown(f"**{as_text(meaning)}**")
         st.markdown(
             "  \n".join(

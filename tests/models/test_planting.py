@@ -146,7 +146,7 @@ def test_retained_texts_stay_known(base: Path, planted: Path, unlearned: Path) -
 def test_unlearning_says_which_adapter_it_began_with(base: Path, planted: Path, unlearned: Path) -> None:
     assert recipe(unlearned)["adapter_sha256"] == load_model(request(base, planted), NOWHERE).identity.adapter
     assert recipe(unlearned)["forget"] == ["text 0"]
-    assert recipe(unlearned)["retain"] == ["text 1", "text 2", "text 3"]
+    assert recipe(unlearned)["retain"] == ["text 1=40", "text 2=40", "text 3=40"]
 
 
 def test_adapter_that_learned_nothing_forgets_nothing_and_stays_as_it_is(base: Path, tmp_path: Path) -> None:

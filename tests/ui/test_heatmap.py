@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from auditlib.models.local import LocalModel
 from auditlib.scoring import Reading, read_texts
-from auditlib.ui.heatmap import heatmap_payload, standalone_html
+from auditlib.ui.heatmap import difference_payload, heatmap_payload, standalone_html
 from tests.tiny import HARD_TEXTS, byte_level_tokenizer, llama_config, llama_tokenizer, local_model
 
 HOSTILE = "</script><script>alert(1)</script> <img src=x onerror=alert(2)> &lt;b&gt; {braces} {{more}}"
@@ -74,3 +75,17 @@ def test_standalone_page_holds_the_text_as_data_and_never_as_markup(model: Local
     assert "https://" not in page
     data = page.split('id="data">')[1].split("</script>")[0]
     assert "".join(json.loads(data)["cells"]) == HOSTILE
+
+
+def test_a_difference_is_of_the_same_tokens_only() -> None:
+    text = "The ferry was late, and nobody had counted the apples."
+    models = [local_model(llama_config(context=256), make()) for make in (byte_level_tokenizer, llama_tokenizer)]
+    one, other = (read(model, text) for model in models)
+    assert difference_payload(models[0], one, other) is None
+    shifted = replace(one, stats=replace(one.stats, logprob=one.stats.logprob - np.float32(1.0)))
+    payload = difference_payload(models[0], shifted, one)
+    assert payload is not None
+    np.testing.assert_array_equal(floats(payload["against"]), one.stats.logprob)
+    np.testing.assert_array_equal(floats(payload["logprob"]), shifted.stats.logprob)
+    assert payload["colour_by"] == "difference"
+    assert payload["id"] != heatmap_payload(models[0], shifted)["id"]

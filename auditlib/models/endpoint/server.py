@@ -6,7 +6,7 @@ import json
 import logging
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import httpx2
@@ -87,6 +87,24 @@ class Server:
             ).http_response
 
         return self._patiently(ask, read, before, stop)
+
+    def chat(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, str]],
+        body: Mapping[str, Any],
+        read: Callable[[Any], Answer],
+        before: Callable[[], None] = lambda: None,
+    ) -> Answer:
+        """`read` of the answer of /chat/completions to `messages`. Raises as `complete` does."""
+
+        def ask() -> httpx2.Response:
+            said: Any = [dict(message) for message in messages]
+            return self._client.chat.completions.with_raw_response.create(
+                model=model, messages=said, extra_body=dict(body)
+            ).http_response
+
+        return self._patiently(ask, read, before)
 
     def models(self) -> list[dict[str, Any]]:
         """What the server lists. Raises as `complete` does."""

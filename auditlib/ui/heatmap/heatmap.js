@@ -9,8 +9,15 @@ const RIGHT_TO_LEFT_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/;
 // Where each colour ends, from least to most surprising; nine levels at most.
 const COLOURINGS = {
   logprob: { edges: [-0.5, -1, -2, -3, -4.5, -6, -8, -10], unit: "nats", name: "log-probability" },
-  rank: { edges: [1, 10, 100, 1000], levels: [0, 2, 4, 6, 8], unit: "", name: "rank" },
+  rank: { edges: [1, 10, 100, 1000], levels: ["l0", "l2", "l4", "l6", "l8"], unit: "", name: "rank" },
   z: { edges: [1, 0.5, 0, -0.5, -1, -2, -3, -4], unit: "standard deviations", name: "z" },
+  difference: {
+    edges: [3, 1.5, 0.5, 0.1, -0.1, -0.5, -1.5, -3],
+    levels: ["d4", "d3", "d2", "d1", "l0", "l2", "l4", "l6", "l8"],
+    unit: "nats",
+    name: "log-probability less that of the other model",
+    meaning: "orange: less expected than by the other model, blue: more",
+  },
 };
 
 const bytes = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer;
@@ -44,7 +51,7 @@ function build(root, data, setStateValue) {
   const model = decode(data);
   const spans = drawCells(pane, model);
   let k = data.k;
-  let colourBy = "logprob";
+  let colourBy = data.colour_by ?? "logprob";
   let current = -1;
   let outlinedCount = 0;
   let tops; // where each cell stands in the pane, until its width changes
@@ -52,6 +59,7 @@ function build(root, data, setStateValue) {
 
   for (const option of find("colour-by").options) {
     option.disabled = model.values[option.value] === null;
+    option.hidden = option.disabled && option.value === "difference"; // there only where two models are compared
     option.selected = option.value === colourBy;
   }
   find("unit").value = "tokens";
@@ -67,7 +75,7 @@ function build(root, data, setStateValue) {
       if (shown[i] === null) return;
       const level = edges.findIndex((edge) => (colourBy === "rank" ? shown[i] <= edge : shown[i] >= edge));
       const place = level === -1 ? edges.length : level;
-      span.className = span.className.replace(/\bl\d\b/, `l${levels ? levels[place] : place}`);
+      span.className = span.className.replace(/\b[ld]\d\b/, levels ? levels[place] : `l${place}`);
     });
     drawLegend(find("legend"), colourBy);
   }
@@ -226,13 +234,15 @@ function decode(data) {
   const logprob = floats(data.logprob);
   const [expected, variance, rank] = [floats(data.expected), floats(data.variance), integers(data.rank)];
   const z = expected && Float32Array.from(logprob, (l, i) => (l - expected[i]) / Math.fround(Math.sqrt(variance[i])));
+  const against = data.against ? floats(data.against) : null; // of another model, token by token
+  const difference = against && Float32Array.from(logprob, (l, i) => l - against[i]);
   const [firstToken, tokenCount] = [integers(data.first_token), integers(data.token_count)];
   const cellOfToken = new Int32Array(logprob.length);
   firstToken.forEach((first, cell) => cellOfToken.fill(cell, first, first + tokenCount[cell]));
   return {
     n: logprob.length,
     vocabulary: data.vocabulary,
-    values: { logprob, rank, z },
+    values: { logprob, rank, z, difference },
     expected,
     cells: data.cells,
     firstToken,
@@ -355,14 +365,14 @@ function writeVisibly(span, text) {
 }
 
 function drawLegend(legend, colourBy) {
-  const { edges, levels, unit, name } = COLOURINGS[colourBy];
+  const { edges, levels, unit, name, meaning: said } = COLOURINGS[colourBy];
   const swatches = document.createElement("span");
   swatches.className = "swatches";
   for (let i = 0; i <= edges.length; i++) {
     const swatch = document.createElement("span");
     swatch.className = "swatch";
     const block = document.createElement("i");
-    block.className = `l${levels ? levels[i] : i}`;
+    block.className = levels ? levels[i] : `l${i}`;
     const [upTo, beyond] = colourBy === "rank" ? ["≤", ">"] : ["≥", "<"];
     const label = i < edges.length ? `${upTo} ${whole(edges[i])}` : `${beyond} ${whole(edges[i - 1])}`;
     swatch.append(block, label.replace("-", "−"));
@@ -374,7 +384,7 @@ function drawLegend(legend, colourBy) {
   const meaning = colourBy === "z" ? "the k% lowest by z" : "the k% least expected tokens";
   const outlined = document.createElement("span");
   outlined.append(sample, ` ${meaning}`);
-  legend.replaceChildren(`${name}${unit ? `, ${unit}` : ""} (stronger: less expected)`, swatches, outlined);
+  legend.replaceChildren(`${name}${unit ? `, ${unit}` : ""} (${said ?? "stronger: less expected"})`, swatches, outlined);
 }
 
 // Of a cell's tokens the one that was least expected: what the card is about.
@@ -409,12 +419,13 @@ function fillCard(card, model, cell, k, shownBy) {
     detail.textContent = value;
     list.append(term, detail);
   };
-  const { logprob, rank, z } = model.values;
+  const { logprob, rank, z, difference } = model.values;
   if (model.tokenCount[cell] > 1) {
     row("made of", `${model.tokenCount[cell]} tokens`);
     row("least expected", model.pieces[model.piece[token]]);
   }
   row("log-probability", `${fixed(logprob[token], 3)} nats`);
+  if (difference) row("less the other model's", `${difference[token] > 0 ? "+" : ""}${fixed(difference[token], 3)} nats`);
   row("probability", percent(Math.exp(logprob[token])));
   if (rank) row("rank", `${whole(rank[token])} of ${whole(model.vocabulary)}`);
   if (model.expected) row("entropy here", `${fixed(-model.expected[token], 2)} nats`);

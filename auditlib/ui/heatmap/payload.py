@@ -48,6 +48,18 @@ def heatmap_payload(model: TargetModel, reading: Reading) -> dict[str, Any]:
     return payload | {"id": sha256(identity).hexdigest()}
 
 
+def difference_payload(model: TargetModel, reading: Reading, other: Reading) -> dict[str, Any] | None:
+    """`reading` coloured by how much better its tokens were foreseen than in `other`, by another model.
+
+    None where the two models cut the text into different tokens, so that there is nothing to subtract.
+    """
+    ours, theirs = reading.stats, other.stats
+    if not (np.array_equal(ours.start, theirs.start) and np.array_equal(ours.end, theirs.end)):
+        return None
+    payload = heatmap_payload(model, reading) | {"against": _packed(theirs.logprob), "colour_by": "difference"}
+    return payload | {"id": sha256((payload["id"] + str(payload["against"])).encode()).hexdigest()}
+
+
 def cells_of(
     text: str, start: NDArray[np.int32], end: NDArray[np.int32]
 ) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32]]:
