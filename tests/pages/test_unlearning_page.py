@@ -18,6 +18,7 @@ from auditlib.jobs import JobClient
 from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import verify
 from auditlib.store import FINISHED, Run, Runs, RunState, Store, Workspace
+from auditlib.ui.run_view_unlearning import unlearning_words
 from tests.conftest import link_models, start_worker
 from tests.models.chat_server import chat_server
 from tests.pages.test_books_page import book
@@ -218,6 +219,29 @@ def test_questions_with_missing_answers_are_named(page: AppTest, home: Path, fol
     assert "left out for no question or no answer: row" in said(page)
     page.file_uploader(key="unlearning_questions").upload("bad.csv", b"a,b\n1,2\n").run()
     assert "no column" in page.error[0].value
+
+
+def test_the_runs_page_knows_what_was_asked_and_compares_two(
+    page: AppTest, home: Path, folders: tuple[Path, Path]
+) -> None:
+    bring(page, home, folders, shelf())
+    run = audit(page)
+    words = unlearning_words(run)
+    assert words["Works"] == "1 document to be forgotten, 1 document to be kept, 1 document never seen"
+    assert words["Chunks"] == "20 words, of which 8 are the prompt"
+    assert words["Judge"] == "none"
+
+    def compared(run_id: str) -> None:
+        from auditlib.ui.run_view_unlearning import compare_unlearning
+        from auditlib.ui.runs import jobs
+
+        compare_unlearning(jobs().run(run_id), jobs().run(run_id))
+
+    shown = AppTest.from_function(compared, args=(run.id,), default_timeout=60).run()
+    assert not shown.exception
+    table = shown.table[0].value
+    assert list(table["first"]) == list(table["second"])
+    assert "Suspicious chunks, works to be forgotten" in table.index
 
 
 def test_a_run_that_was_deleted_and_one_of_another_kind_are_said(page: AppTest, home: Path) -> None:
