@@ -24,11 +24,8 @@ from auditlib.models.request import ModelRequest
 from auditlib.store import Store
 from tests.get_browser import installed_browser
 
-# Small models are faster on one thread, and on a busy machine two threads wait for each other. Where tests run side by
-# side, so do the workers that they start.
+# Small models are faster on one thread, and on a busy machine two threads wait for each other.
 torch.set_num_threads(1)
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 WORKER_SECONDS = 120.0
 CHROMIUM_ARGUMENTS = [
