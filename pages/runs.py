@@ -25,21 +25,22 @@ except AuditError as problem:
 chosen = picked()
 if said := st.session_state.pop("runs_said", None):
     st.info(as_text(said), icon=":material/info:")
-if not lines:
-    st.info(
-        "Nothing has been run yet. Every audit is a run: it is queued, worked on in the background by a worker, and "
-        "goes on when pages are closed and machines restarted. It is kept with its parameters, its results and the "
-        "exact model. Here you watch, cancel, resume, repeat and compare them.",
-        icon=":material/lightbulb:",
-    )
-    if st.button("Start with a calibration", type="primary", icon=":material/balance:"):
-        st.switch_page("pages/calibrate.py")
-else:
-    runs_table(lines)
-if len(chosen) == 1:
-    one_run(chosen[0])
-elif chosen:
-    several_runs([line for line in lines if line.id in chosen])
+with st.container():  # its own place: what stands below does not move, nor stand there twice, when runs come and go
+    if not lines:
+        st.info(
+            "Nothing has been run yet. Every audit is a run: it is queued, worked on in the background by a worker, "
+            "and goes on when pages are closed and machines restarted. It is kept with its parameters, its results and "
+            "the exact model. Here you watch, cancel, resume, repeat and compare them.",
+            icon=":material/lightbulb:",
+        )
+        if st.button("Start with a calibration", type="primary", icon=":material/balance:"):
+            st.switch_page("pages/calibrate.py")
+    else:
+        runs_table(lines)
+    if len(chosen) == 1:
+        one_run(chosen[0])
+    elif chosen:
+        several_runs([line for line in lines if line.id in chosen])
 st.divider()
 cache_line()
 worker_memory()

@@ -29,7 +29,10 @@ app = typer.Typer(
 )
 TABLE_WIDTH = 130
 LARGEST_SEED = 2**31 - 1  # as on the page; the libraries below take no larger one
+LOG_WIDTH = 240
 said = Console(stderr=True)  # everything that is not the result itself
+if not said.is_terminal:
+    said.width = LOG_WIDTH  # a log has no edge, and a hash that is broken in two cannot be searched for
 
 
 @app.callback()
