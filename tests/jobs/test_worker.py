@@ -211,7 +211,8 @@ def test_a_worker_that_is_asked_to_end_leaves_its_run_to_the_next(place: Place) 
     assert f"run {run.id}: halted" in place.log()
     place.worker()
     assert place.finished(run.id).state is RunState.DONE
-    assert len(place.batches_read()) == len(set(place.batches_read()))
+    # It ends between two layers, so the batch that was under way is begun again, and no other.
+    assert len(place.batches_read()) - len(set(place.batches_read())) <= 1
 
 
 def test_runs_wait_for_each_other_and_end_with_a_sentence_where_they_cannot_go_on(working: Place) -> None:
