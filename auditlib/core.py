@@ -224,6 +224,13 @@ Progress = Callable[[int, int], None]
 """Called with tokens done and tokens in all, while a model reads."""
 
 
+def text_names(n_texts: int, what: str = "text") -> list[str]:
+    """What errors call texts that were given no names of their own."""
+    if n_texts == 1:
+        return [f"The {what}"]
+    return [f"{what.capitalize()} {i + 1} of {n_texts}" for i in range(n_texts)]
+
+
 class TargetModel(Protocol):
     """A model under audit, wherever it runs."""
 

@@ -64,11 +64,6 @@ class CompanionSettings:
         }
         return frozenset(companion for companion, is_given in asked.items() if is_given)
 
-    @property
-    def any_beside(self) -> bool:
-        """Whether texts are read any further for scores; the placebo is no part of that."""
-        return bool(self.reference or self.neighbours or self.shots or self.corpus)
-
 
 @dataclass(frozen=True)
 class Prefixes:
@@ -138,6 +133,15 @@ def refuse_score_without(settings: CompanionSettings, score: str) -> None:
         )
 
 
+def refuse_with_calibration(settings: CompanionSettings) -> None:
+    """Raises `AuditError` where anything is chosen: a saved calibration says nothing of it."""
+    if settings != CompanionSettings():
+        raise AuditError(
+            "A saved calibration says nothing of other models, prefixes and corpora.",
+            "Leave these out, or bring the reference shelf itself.",
+        )
+
+
 def without_prefixes(sets: LabelledSets, shots: int, seed: int) -> tuple[LabelledSets, Prefixes | None]:
     """The sets without what stands in a prefix, and the prefixes: `shots` works of either set, drawn by `seed`.
 
@@ -178,7 +182,7 @@ def open_companions(
     `open_model` opens the reference model, given its part in the audit; `corpus` gives the texts of documents.
     `breathe` is called before variants of each text are made, and may raise.
     """
-    if not settings.any_beside:
+    if settings.given == CompanionSettings().given:
         return None
     reference = open_model(settings.reference, "reference") if settings.reference is not None else None
     table = None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from auditlib.core import AuditError, Capability, Document, Label, ModelIdentity, Progress, Snippet, TargetModel
 from auditlib.documents.sets import shared_passages, without_shared
 from auditlib.scoring import DEFAULT_K, SCORES, Companions, Reading, read_texts, with_companions
+from auditlib.scoring.companions import model_note
 
 FEWEST_TEXTS = 2
 
@@ -180,8 +181,7 @@ def read_sets(
         sets = replace(sets, notes=(*sets.notes, *companions.notes))
     beside = read_sets(placebo, sets, progress) if placebo is not None else None
     if beside is not None:
-        said = f"The placebo model is {beside.identity.name} ({beside.identity.source})."
-        sets = replace(sets, notes=(*sets.notes, said))
+        sets = replace(sets, notes=(*sets.notes, model_note("placebo", beside.identity)))
     return ReadSets(sets, tuple(readings), model.identity, model.capabilities, placebo=beside)
 
 

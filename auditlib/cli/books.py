@@ -25,6 +25,7 @@ from auditlib.audits.books import (
     without_prefix_works,
 )
 from auditlib.audits.books.tables import book_table
+from auditlib.audits.companions import refuse_with_calibration
 from auditlib.audits.saved_calibration import LARGEST_FILE_BYTES, Calibration, from_json, refuse_other_model, to_json
 from auditlib.cli.books_result import BooksShown, books_json, print_books
 from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_each, said, stop, threshold_rule
@@ -34,10 +35,8 @@ from auditlib.cli.companions import (
     Placebo,
     PrefixTexts,
     Reference,
-    asked_of,
     companion_settings,
     opened,
-    refuse_with_calibration,
 )
 from auditlib.core import AuditError, Document
 from auditlib.documents import STEPS
@@ -95,7 +94,7 @@ def books_command(
         settings = checked_settings(BookSettings(score, k, threshold_rule(rule), alpha, correction, seed))  # type: ignore[arg-type]
         _check_sources(members, non_members, calibration)
         _check_targets(table, report)
-        asked = asked_of(companion_settings(reference, placebo, neighbours, prefix_texts, corpus), score)
+        asked = companion_settings(score, reference, placebo, neighbours, prefix_texts, corpus)
         saved = None if calibration is None else _calibration(calibration)
         if saved is not None:
             refuse_with_calibration(asked)

@@ -24,7 +24,6 @@ from auditlib.cli.companions import (
     Placebo,
     PrefixTexts,
     Reference,
-    asked_of,
     companion_settings,
     opened,
 )
@@ -97,7 +96,7 @@ def calibrate_command(
             raise AuditError(f"There is no score {score[:40]!r}.", f"Choose one of {', '.join(SCORES)}.")
         _check_targets(save, name, table, package)
         cutting = Cutting(cut.value, snippets, words, seed)
-        asked = asked_of(companion_settings(reference, placebo, neighbours, prefix_texts, corpus), score)
+        asked = companion_settings(score, reference, placebo, neighbours, prefix_texts, corpus)
         sets, notes, steps = _sets(members, non_members, cutting, clean)
         sets, prefixes = without_prefixes(sets, prefix_texts, seed)
         with said.status("Trying how far the words alone tell the sets apart …"):

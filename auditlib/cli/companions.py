@@ -16,7 +16,7 @@ from auditlib.audits.companions import (
     refuse_score_without,
 )
 from auditlib.cli.common import open_model, read_all, said
-from auditlib.core import AuditError, TargetModel, settings
+from auditlib.core import TargetModel, settings
 from auditlib.models.request import ModelRequest
 from auditlib.scoring import Companions
 
@@ -42,11 +42,16 @@ Corpus = Annotated[
 
 
 def companion_settings(
-    reference: str | None, placebo: str | None, neighbours: str | None, shots: int, corpus: list[str] | None
+    score: str,
+    reference: str | None,
+    placebo: str | None,
+    neighbours: str | None,
+    shots: int,
+    corpus: list[str] | None,
 ) -> CompanionSettings:
-    """What the options ask for. Raises `AuditError` where they make no sense."""
+    """What the options ask for. Raises `AuditError` where they make no sense, or do not give `score` what it needs."""
     demo = corpus == [DEMO]
-    return checked_companions(
+    asked = checked_companions(
         CompanionSettings(
             reference=ModelRequest(reference) if reference else None,
             placebo=ModelRequest(placebo) if placebo else None,
@@ -57,6 +62,8 @@ def companion_settings(
             corpus_name="" if demo else ", ".join(corpus or ()),
         )
     )
+    refuse_score_without(asked, score)
+    return asked
 
 
 def opened(
@@ -79,18 +86,3 @@ def opened(
         open_companions(asked, Opened(target), prefixes, other_model, corpus, settings(), seed),
         placebo,
     )
-
-
-def asked_of(asked: CompanionSettings, score: str) -> CompanionSettings:
-    """The settings, once they are seen to give `score` what it needs. Raises `AuditError`."""
-    refuse_score_without(asked, score)
-    return asked
-
-
-def refuse_with_calibration(asked: CompanionSettings) -> None:
-    """Raises `AuditError` where anything is asked for: a saved calibration says nothing of it."""
-    if asked != CompanionSettings():
-        raise AuditError(
-            "A saved calibration says nothing of other models, prefixes and corpora.",
-            "Leave these out, or bring the reference shelf itself.",
-        )

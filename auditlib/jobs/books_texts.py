@@ -17,7 +17,13 @@ from auditlib.audits.books import (
     without_prefix_works,
 )
 from auditlib.audits.books.known import refuse_other_settings
-from auditlib.audits.companions import CompanionSettings, Prefixes, checked_companions, refuse_score_without
+from auditlib.audits.companions import (
+    CompanionSettings,
+    Prefixes,
+    checked_companions,
+    refuse_score_without,
+    refuse_with_calibration,
+)
 from auditlib.audits.demo import demo_books, demo_passages, planted_request
 from auditlib.audits.saved_calibration import Calibration, from_json
 from auditlib.core import AuditError, Document, Label
@@ -82,11 +88,8 @@ def books_parameters(plain: Mapping[str, Any]) -> BooksParameters:
     checked_settings(parameters.settings)
     checked_method(parameters.cutting)
     refuse_score_without(checked_companions(parameters.companions), parameters.settings.score)
-    if parameters.calibration and parameters.companions != CompanionSettings():
-        raise AuditError(
-            "A saved calibration says nothing of other models, prefixes and corpora.",
-            "Leave these out, or bring the reference shelf itself.",
-        )
+    if parameters.calibration:
+        refuse_with_calibration(parameters.companions)
     if parameters.cutting.words < 1 or parameters.cutting.count < 1:
         raise AuditError("A book gives at least one snippet of at least one word.", "The paper takes 100 of 512.")
     if parameters.texts == "documents":

@@ -18,7 +18,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from auditlib.core import AuditError, Capability, ModelIdentity, Progress, TargetModel, TokenStats
+from auditlib.core import AuditError, Capability, ModelIdentity, Progress, TargetModel, TokenStats, text_names
 from auditlib.models.sampling import GeneratingModel, Sampling
 from auditlib.models.windows import batches_of
 from auditlib.store import TokenCache
@@ -211,7 +211,7 @@ class CachedModel:
             with self._model.giving_way(self._reading.breathe):
                 yield from self._model.token_stats(texts, top, progress, names)
             return
-        names = names or [f"Text {i + 1} of {len(texts)}" if len(texts) > 1 else "The text" for i in range(len(texts))]
+        names = names or text_names(len(texts))
         keys = [text_key(text) for text in texts]
         wanted = dict(zip(keys, zip(texts, names, strict=True), strict=True))
         for text, name in wanted.values():

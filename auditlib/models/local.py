@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
+from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats, text_names
 from auditlib.models.encoding import EncodedText, TextEncoder
 from auditlib.models.failures import explained, is_out_of_memory
 from auditlib.models.generation import Generation
@@ -139,7 +139,7 @@ class LocalModel:
         Nothing is truncated: a text longer than the window is read in windows that overlap by half. Where the
         tokenizer puts a BOS in front, every window begins with it, as models trained with one are lost without.
         """
-        names = names or _places(len(texts))
+        names = names or text_names(len(texts))
         encoded = [self._encoder.encode(text, name) for text, name in zip(texts, names, strict=True)]
         yield from self.stats_afresh(encoded, names, top, progress)
 
@@ -198,7 +198,7 @@ class LocalModel:
         names: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, int, str]]:
         """Continuations of prompts, each as soon as it has ended (see `GeneratingModel`)."""
-        names = names or [place.replace("text", "prompt").replace("Text", "Prompt") for place in _places(len(prompts))]
+        names = names or text_names(len(prompts), "prompt")
         yield from self._generation.generate(prompts, sampling, progress, names)
 
     def prompt_tokens(self, text: str, name: str = "The prompt") -> int:
@@ -345,10 +345,6 @@ def _scored_places(window: Window, encoded: EncodedText) -> tuple[int, int]:
     """Places in the window's row (prefix counted) of its scored tokens, from and to."""
     shift = len(encoded.prefix_ids) - window.begin
     return window.first_scored + shift, window.end + shift
-
-
-def _places(n_texts: int) -> list[str]:
-    return ["The text"] if n_texts == 1 else [f"Text {i + 1} of {n_texts}" for i in range(n_texts)]
 
 
 def _context_length(model: PreTrainedModel) -> int:

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
-from auditlib.core import AuditError, Progress, TokenStats
+from auditlib.core import AuditError, Progress, TokenStats, text_names
 from auditlib.models.encoding import EncodedText
 from auditlib.models.failures import explained, is_out_of_memory
 from auditlib.models.projection import TOLERANCE
@@ -112,7 +112,7 @@ class PrefixedModel:
         names: Sequence[str] | None = None,
     ) -> Iterator[tuple[int, TokenStats]]:
         """As `TargetModel` says. A text's first token is scored too, as the prefix precedes it."""
-        names = names or [f"Text {i + 1} of {len(texts)}" if len(texts) > 1 else "The text" for i in range(len(texts))]
+        names = names or text_names(len(texts))
         encoded = [self._tokens.encode(text, name) for text, name in zip(texts, names, strict=True)]
 
         def read(batch: list[Window]) -> list[PositionStatistics]:

@@ -15,12 +15,12 @@ from auditlib.reports.blocks import (
     Paragraph,
     Parameters,
     Report,
-    Signatures,
     Table,
     VerdictBlock,
 )
 from auditlib.reports.books_facts import BooksFacts
 from auditlib.reports.books_results import results
+from auditlib.reports.closing import closing, limits
 from auditlib.reports.plain_words import (
     GLOSSARY,
     WHAT_IT_CANNOT_SHOW,
@@ -65,15 +65,9 @@ def books_report(facts: BooksFacts) -> Report:
         *results(facts),
         Heading("Quotations"),
         *(facts.quotations or (Paragraph("No passage of the examined books is quoted in this report."),)),
-        Heading("Limits"),
-        Paragraph("What this report cannot show, however strong its numbers:"),
-        Bullets(LIMITS_OF_BOOKS),
+        *limits(LIMITS_OF_BOOKS),
         *_reproduction(facts),
-        Heading("Glossary"),
-        Parameters(tuple(sorted((*GLOSSARY, *ABOUT_BOOKS)))),
-        Heading("Sign-off"),
-        Paragraph("The undersigned have read this report and its limits."),
-        Signatures(("Prepared by", "Checked by", "Approved by", "Received by")),
+        *closing(sorted((*GLOSSARY, *ABOUT_BOOKS))),
     )
     subtitle = f"Audit of {n_of(len(facts.found.judged.books), 'book')} on {shortened(facts.model.name)}"
     return Report(shortened(facts.name), subtitle, blocks, facts.made, facts.version)

@@ -12,12 +12,12 @@ from auditlib.reports.blocks import (
     Paragraph,
     Parameters,
     Report,
-    Signatures,
     Table,
     VerdictBlock,
 )
 from auditlib.reports.calibration_facts import CalibrationFacts, Preparation, SetFacts
 from auditlib.reports.calibration_results import results
+from auditlib.reports.closing import closing, limits
 from auditlib.reports.figures import (
     length_histogram,
 )
@@ -44,15 +44,9 @@ def calibration_report(facts: CalibrationFacts) -> Report:
         *_how(facts),
         *results(facts),
         *_quotations(facts),
-        Heading("Limits"),
-        Paragraph("What this report cannot show, however strong its numbers:"),
-        Bullets(WHAT_IT_CANNOT_SHOW),
+        *limits(WHAT_IT_CANNOT_SHOW),
         *_reproduction(facts),
-        Heading("Glossary"),
-        Parameters(GLOSSARY),
-        Heading("Sign-off"),
-        Paragraph("The undersigned have read this report and its limits."),
-        Signatures(("Prepared by", "Checked by", "Approved by", "Received by")),
+        *closing(GLOSSARY),
     )
     subtitle = f"Calibration of {facts.score_label} on {shortened(facts.model.name)}"
     return Report(shortened(facts.name), subtitle, blocks, facts.made, facts.version)

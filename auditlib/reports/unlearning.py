@@ -13,10 +13,10 @@ from auditlib.reports.blocks import (
     Paragraph,
     Parameters,
     Report,
-    Signatures,
     Table,
     VerdictBlock,
 )
+from auditlib.reports.closing import closing, limits
 from auditlib.reports.plain_words import GLOSSARY, WHAT_IT_CANNOT_SHOW, n_of, shortened
 from auditlib.reports.unlearning_facts import ROLE_WORDS, UnlearningFacts, forgotten_sentence
 from auditlib.reports.unlearning_results import results
@@ -47,9 +47,7 @@ def unlearning_report(facts: UnlearningFacts) -> Report:
         *_what(facts),
         *_how(facts),
         *results(facts),
-        Heading("Limits"),
-        Paragraph("What this report cannot show, however strong its numbers:"),
-        Bullets((result.verdict.limits, *NOT_SHOWN)),
+        *limits((result.verdict.limits, *NOT_SHOWN)),
         Heading("Reproduction"),
         Parameters(
             (
@@ -62,11 +60,7 @@ def unlearning_report(facts: UnlearningFacts) -> Report:
             code=True,
         ),
         Parameters(tuple(facts.versions.items()), "Versions"),
-        Heading("Glossary"),
-        Parameters(tuple(sorted({**dict(GLOSSARY), **dict(OWN_TERMS)}.items()))),
-        Heading("Sign-off"),
-        Paragraph("The undersigned have read this report and its limits."),
-        Signatures(("Prepared by", "Checked by", "Approved by", "Received by")),
+        *closing(sorted({**dict(GLOSSARY), **dict(OWN_TERMS)}.items())),
     )
     subtitle = f"Unlearning audit of {shortened(result.unlearned.name)}"
     return Report(shortened(facts.name), subtitle, blocks, facts.made, facts.version)

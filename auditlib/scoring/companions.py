@@ -9,11 +9,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from auditlib.core import Progress, TargetModel, TokenStats
+from auditlib.core import ModelIdentity, Progress, TargetModel, TokenStats, text_names
 from auditlib.scoring.base import Neighbours, Reading
 from auditlib.scoring.frequencies import FrequencyTable
 from auditlib.scoring.loss import negative_log_likelihood
 from auditlib.scoring.reading import is_scorable
+
+
+def model_note(part: str, identity: ModelIdentity) -> str:
+    """What a result says of another model that it rests on."""
+    return f"The {part} model is {identity.name} ({identity.source})."
 
 
 class MakesNeighbours(Protocol):
@@ -53,7 +58,7 @@ class Companions:
         """What a result must say of them, a sentence each."""
         said = []
         if self.reference is not None:
-            said.append(f"The reference model is {self.reference.identity.name} ({self.reference.identity.source}).")
+            said.append(model_note("reference", self.reference.identity))
         if self.neighbours is not None:
             said.append(f"Words of the variants were replaced by {self.neighbours.made_by}.")
         if self.frequencies is not None:
@@ -94,7 +99,7 @@ def read_beside(
 
     A text of which no variants can be made, or that the reference model cannot score, goes without.
     """
-    names = names or [f"Text {i + 1} of {len(texts)}" for i in range(len(texts))]
+    names = names or text_names(len(texts))
     found = [Beside(frequencies=companions.frequencies) for _ in texts]
     for i, stats in _read(companions.reference, texts, names, progress):
         found[i] = replace(found[i], reference=negative_log_likelihood(stats.logprob))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from auditlib.core import AuditError, Capability, Progress, TargetModel, TokenStats
+from auditlib.core import AuditError, Capability, Progress, TargetModel, TokenStats, text_names
 from auditlib.scoring.base import DEFAULT_K, SCORES, Reading
 
 
@@ -24,7 +24,7 @@ def read_texts(
     cannot be scored, naming it by `names`.
     """
     n = len(texts)
-    names = names or [f"Text {i + 1} of {n}" if n > 1 else "The text" for i in range(n)]
+    names = names or text_names(n)
     wanted = [lowercase] * n if isinstance(lowercase, bool) else lowercase
     # Side by side, so that a model that answers in order leaves one text waiting for its other half, and not all.
     both: list[str] = []

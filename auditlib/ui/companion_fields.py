@@ -10,6 +10,7 @@ from auditlib.audits.companions import DEMO_CORPUS, MOST_SHOTS, OWN, PREFIX_WORD
 from auditlib.core import AuditError
 from auditlib.jobs import saved_models
 from auditlib.models.request import ModelRequest
+from auditlib.scoring import SCORES
 from auditlib.store import StoredDocument, Workspace
 from auditlib.ui.library import store
 from auditlib.ui.messages import as_text, one_line, show_error, some
@@ -29,10 +30,11 @@ CORPORA = {"": "none", "demo": DEMO_CORPUS, "documents": "documents of the works
 
 def companion_fields(kind: str) -> CompanionSettings:
     """The fields, folded; `kind` is that of the run. Nothing is read besides unless something is chosen."""
+    alone = sum(not score.needs_a_second_look for score in SCORES.values())
     with st.expander("More evidence: a reference model, a placebo, variants, prefixes, a corpus"):
         st.caption(
-            "Six scores need the texts alone; the others need what is chosen here. A reference, a placebo and each "
-            "prefix take about as long again as reading the texts, variants as many times that as there are of each."
+            f"{alone} scores need the texts alone; the others need what is chosen here. A reference, a placebo and "
+            "each prefix take about as long again as reading the texts, variants as many times that as there are of each."
         )
         try:
             return _fields(kind)

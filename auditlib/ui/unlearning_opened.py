@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from auditlib.audits.unlearning import Chunk, Completion, Role, UnlearningResult, cut_works, judged_again
+from auditlib.audits.unlearning import Chunk, Completion, UnlearningResult, cut_works, judged_again
 from auditlib.audits.unlearning.gallery import Gallery
 from auditlib.core import AuditError
 from auditlib.jobs.kept_generation import generation_speed
@@ -19,11 +19,6 @@ from auditlib.ui.library import store
 from auditlib.ui.messages import show_error
 
 NO_LOGO = {"displaylogo": False}
-ROLE_NAMES = {
-    Role.FORGET: "Works to be forgotten",
-    Role.KEEP: "Works to be kept",
-    Role.HELD_OUT: "Works never seen",
-}
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ import streamlit as st
 from auditlib.audits.unlearning import Role, UnlearningResult
 from auditlib.audits.unlearning.screening import FACTOR, ChunkLine
 from auditlib.core import AuditError
+from auditlib.reports.unlearning_facts import ROLE_WORDS
 from auditlib.reports.unlearning_figures import ratio_figure
 from auditlib.scoring import SCORES, read_texts
 from auditlib.ui.heatmap import difference_payload, heatmap, heatmap_payload
 from auditlib.ui.messages import show_error, signed
 from auditlib.ui.reading import ALTERNATIVES_SHOWN
 from auditlib.ui.runs import jobs
-from auditlib.ui.unlearning_opened import NO_LOGO, ROLE_NAMES, FinishedUnlearning
+from auditlib.ui.unlearning_opened import NO_LOGO, FinishedUnlearning
 
 WIDEST = 3.0
 
@@ -50,7 +51,7 @@ def screening(done: FinishedUnlearning, result: UnlearningResult) -> None:
         pd.DataFrame(
             [
                 {
-                    "": ROLE_NAMES[count.role],
+                    "": ROLE_WORDS[count.role],
                     "Chunks": f"{count.n_chunks:,}",
                     "Suspicious": f"{count.n_suspicious:,}",
                     "Share (95% interval)": f"{count.share.estimate:.0%} ({count.share.low:.0%} to "

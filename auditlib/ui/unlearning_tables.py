@@ -8,8 +8,8 @@ import streamlit as st
 from auditlib.audits.unlearning import UnlearningResult
 from auditlib.audits.unlearning.forgetting import Separation
 from auditlib.reports.plain_words import interval_text, p_text
+from auditlib.reports.unlearning_facts import ROLE_WORDS
 from auditlib.ui.messages import as_text, some
-from auditlib.ui.unlearning_opened import ROLE_NAMES
 
 
 def questions(result: UnlearningResult) -> None:
@@ -93,12 +93,12 @@ def forgetting_tables(result: UnlearningResult) -> None:
         )
     for own in (found.forgotten, found.kept):
         if own is not None and own.missing:
-            st.info(as_text(f"{ROLE_NAMES[own.role]}: {own.missing}"), icon=":material/compare:")
+            st.info(as_text(f"{ROLE_WORDS[own.role]}: {own.missing}"), icon=":material/compare:")
     st.table(
         pd.DataFrame(
             [
                 {
-                    "": ROLE_NAMES[rise.role],
+                    "": ROLE_WORDS[rise.role],
                     "Loss before (nats a token)": f"{rise.original:.2f}",
                     "Loss after": f"{rise.unlearned:.2f}",
                     "Rise (95% interval)": interval_text(rise.rise, "+.2f") if rise.rise else "–",
@@ -114,7 +114,7 @@ def _row(own: Separation, margin: float) -> dict[str, str]:
     if own.role.name == "KEEP":
         test = own.unchanged
     return {
-        "Against works never seen": ROLE_NAMES[own.role],
+        "Against works never seen": ROLE_WORDS[own.role],
         "Before": interval_text(own.original) if own.original else "–",
         "After": interval_text(own.unlearned) if own.unlearned else "–",
         "Fall": interval_text(own.fall, "+.2f") if own.fall else "–",

@@ -13,6 +13,7 @@ from auditlib.core import Capability, ModelIdentity, Progress, TargetModel
 from auditlib.documents.cutting import Cutting
 from auditlib.evidence import BlindBaseline, LengthCheck, blind_baseline, compare_lengths
 from auditlib.scoring import Companions
+from auditlib.scoring.companions import model_note
 
 MOST_BLIND_TEXTS = 1_000
 
@@ -113,7 +114,7 @@ def read_books(
     numbers = read_shelves(model, shelves, score, k, progress, companions)
     beside = read_placebo(placebo, shelves, k, progress) if placebo is not None else None
     if placebo is not None:
-        said.append(f"The placebo model is {placebo.identity.name} ({placebo.identity.source}).")
+        said.append(model_note("placebo", placebo.identity))
     shelves = replace(shelves, notes=(*shelves.notes, *said))
     return replace(with_numbers(shelves, blind, model.identity, model.capabilities, numbers), placebo=beside)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats
+from auditlib.core import Alternatives, AuditError, Capability, ModelIdentity, Progress, TokenStats, text_names
 from auditlib.models.checks import Check
 from auditlib.models.encoding import EncodedText, TextEncoder, refuse_unreadable
 from auditlib.models.endpoint.aligning import ScoredTokens, of_sent_ids, of_sent_text
@@ -185,7 +185,7 @@ class EndpointModel:
 
     def estimate(self, texts: Sequence[str], names: Sequence[str] | None = None) -> Estimate:
         """What reading `texts` takes, before anything of them is sent."""
-        names = names or _places(len(texts))
+        names = names or text_names(len(texts))
         tokens = sum(self.estimated_tokens(text, name) for text, name in zip(texts, names, strict=True))
         return Estimate(tokens, self.budget.cost_of(tokens), isinstance(self.tokens, TextEncoder))
 
@@ -213,7 +213,7 @@ class EndpointModel:
         `top` is at most what the server gives. `progress` is also called while nothing has come in, so that whoever
         waits can be stopped. Raises `AuditError` before anything is sent where the budget does not hold all of it.
         """
-        names = names or _places(len(texts))
+        names = names or text_names(len(texts))
         top = min(top, self.abilities.most_alternatives)
         encoded: list[EncodedText | None] = []
         prompts: list[_Prompt] = []
@@ -361,7 +361,3 @@ def _joined(parts: Sequence[ScoredTokens]) -> TokenStats:
         rank=column("rank"),
         alternatives=None if top_ids is None else Alternatives(top_ids, column("top_logprob")),
     )
-
-
-def _places(n_texts: int) -> list[str]:
-    return ["The text"] if n_texts == 1 else [f"Text {i + 1} of {n_texts}" for i in range(n_texts)]
