@@ -34,7 +34,8 @@ def companion_fields(kind: str) -> CompanionSettings:
     with st.expander("More evidence: a reference model, a placebo, variants, prefixes, a corpus"):
         st.caption(
             f"{alone} scores need the texts alone; the others need what is chosen here. A reference, a placebo and "
-            "each prefix take about as long again as reading the texts, variants as many times that as there are of each."
+            "each prefix take about as long again as reading the texts, variants as many times that as there are of "
+            "each."
         )
         try:
             return _fields(kind)
