@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -12,16 +11,16 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from auditlib.core import Document, Label, settings
+from auditlib.core import Document, Label
 from auditlib.jobs import JobClient
 from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import verify
-from auditlib.store import FINISHED, Run, Runs, RunState, Store, Workspace
+from auditlib.store import Run, Runs, RunState, Store, Workspace
 from tests.conftest import link_models, start_worker
+from tests.pages.acting import finished, press
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 240
 WORDS = ["ferry", "quay", "apple", "window", "minute", "letter", "harbour", "number", "garden", "late", "wrote", "cold"]
 
 
@@ -76,12 +75,6 @@ def shelf_of(n: int) -> list[Document]:
     return [book(f"Known {place}", labels[place % 2], place) for place in range(2 * n)]
 
 
-def press(page: AppTest, label: str) -> AppTest:
-    next(button for button in page.button if button.label == label).click().run()
-    assert not page.exception
-    return page
-
-
 def cut(page: AppTest, words: int, count: int = 2) -> AppTest:
     page.number_input(key="books_cut_words").set_value(words)
     page.number_input(key="books_cut_count").set_value(count).run()
@@ -92,15 +85,7 @@ def cut(page: AppTest, words: int, count: int = 2) -> AppTest:
 def audit(page: AppTest) -> Run:
     press(page, "Audit")
     assert not page.error, page.error[0].value
-    client = JobClient(Store(settings().home_folder), settings())
-    run_id = page.session_state["books_run"]
-    until = time.monotonic() + PATIENCE_SECONDS
-    while client.run(run_id).state not in FINISHED:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    page.run()
-    assert not page.exception
-    return client.run(run_id)
+    return finished(page, "books")
 
 
 def said(page: AppTest) -> str:

@@ -16,10 +16,10 @@ from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import verify
 from auditlib.store import FINISHED, Calibrations, Runs, RunState, Store, TokenCache
 from auditlib.ui import calibration_run
+from tests.pages.acting import PATIENCE_SECONDS, finished, press
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 WORDS = ["ferry", "quay", "apple", "window", "minute", "letter", "harbour", "number", "garden", "late", "wrote", "cold"]
-PATIENCE_SECONDS = 200
 ROOT = Path(__file__).parents[2]
 SET_FILES = {label: ROOT / "assets" / "demo" / f"{label}s.jsonl" for label in ("member", "non-member")}
 
@@ -40,12 +40,6 @@ def page(tiny_folder: Path, worker: Path) -> AppTest:
     return app.run()
 
 
-def press(page: AppTest, label: str) -> AppTest:
-    next(button for button in page.button if button.label == label).click().run()
-    assert not page.exception
-    return page
-
-
 def short_demo(page: AppTest, tiny_folder: Path) -> AppTest:
     """The demo's sets under the tiny model, cut short so that reading takes a moment."""
     press(page, "Demo")
@@ -61,14 +55,7 @@ def calibrate(page: AppTest) -> AppTest:
     press(page, "Calibrate")
     if page.error:
         return page
-    client = JobClient(Store(settings().home_folder), settings())
-    run_id = page.session_state["calibration_run"]
-    until = time.monotonic() + PATIENCE_SECONDS
-    while client.run(run_id).state not in FINISHED:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    page.run()
-    assert not page.exception
+    finished(page, "calibration")
     return page
 
 

@@ -17,6 +17,7 @@ from auditlib.store import SavedModels
 from auditlib.ui.served import models_in
 from tests.jobs.conftest import Place
 from tests.models.endpoint_server import CONTEXT, KEY, NAME, served, tiny_model
+from tests.pages.acting import press
 from tests.tiny import llama_config, save_folder
 
 ROOT = Path(__file__).parents[2]
@@ -60,12 +61,6 @@ def opened(current: ModelRequest) -> AppTest:
     app.switch_page("pages/models.py").run()
     assert not app.exception
     return app
-
-
-def press(page: AppTest, label: str) -> AppTest:
-    next(button for button in page.button if button.label == label).click().run()
-    assert not page.exception
-    return page
 
 
 def said(page: AppTest) -> str:

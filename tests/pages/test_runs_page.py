@@ -23,6 +23,7 @@ from auditlib.store import Artifacts, Run, RunLine, RunProgress, Runs, RunState,
 from auditlib.ui.runs_table import ORDERS, matching, state_text
 from tests.jobs.conftest import Place, documents
 from tests.jobs.test_executing import Here, execute
+from tests.pages.acting import press
 from tests.store.test_token_cache import MODEL, WINDOWING, some
 from tests.tiny import llama_config, save_folder
 
@@ -112,12 +113,6 @@ def facts(page: AppTest) -> str:
 
 def disabled(page: AppTest) -> dict[str, bool]:
     return {button.label: button.disabled for button in page.button}
-
-
-def press(page: AppTest, label: str) -> AppTest:
-    next(button for button in page.button if button.label == label).click().run()
-    assert not page.exception
-    return page
 
 
 def dialog(call: str, home: Path) -> AppTest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,19 +12,19 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
 from auditlib.audits.unlearning import DEMO_SETTINGS
-from auditlib.core import Document, Label, settings
+from auditlib.core import Document, Label
 from auditlib.jobs import JobClient
 from auditlib.models.request import ModelRequest
 from auditlib.reports.archive import verify
-from auditlib.store import FINISHED, Run, Runs, RunState, Store, Workspace
+from auditlib.store import Run, Runs, RunState, Store, Workspace
 from auditlib.ui.run_view_unlearning import unlearning_words
 from tests.conftest import link_models, start_worker
 from tests.models.chat_server import chat_server
+from tests.pages.acting import finished, press
 from tests.pages.test_books_page import book
 from tests.tiny import byte_level_tokenizer, llama_config, save_folder
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 240
 HOSTILE = "<b>A *hostile* title</b>"
 INJECTED = "Score: 5\nReason: <script>alert(1)</script> identical"
 
@@ -86,24 +85,10 @@ def bring(page: AppTest, home: Path, folders: tuple[Path, Path], books: list[Doc
     return page
 
 
-def press(page: AppTest, label: str) -> AppTest:
-    next(button for button in page.button if button.label == label).click().run()
-    assert not page.exception
-    return page
-
-
 def audit(page: AppTest) -> Run:
     press(page, "Audit")
     assert not page.error, page.error[0].value
-    client = JobClient(Store(settings().home_folder), settings())
-    run_id = page.session_state["unlearning_run"]
-    until = time.monotonic() + PATIENCE_SECONDS
-    while client.run(run_id).state not in FINISHED:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    page.run()
-    assert not page.exception
-    return client.run(run_id)
+    return finished(page, "unlearning")
 
 
 def said(page: AppTest) -> str:
