@@ -11,7 +11,7 @@ from auditlib.ui.models import current_request
 from auditlib.ui.navigation import enter_through_app
 from auditlib.ui.reading import read_document
 from auditlib.ui.served import where_texts_go
-from auditlib.ui.text_source import chosen_document, text_source
+from auditlib.ui.text_source import chosen_document, text_size, text_source
 
 enter_through_app(__file__)
 st.title("Inspect")
@@ -21,7 +21,9 @@ st.markdown(
 )
 
 text_source()
-if st.button("Read this text", type="primary", icon=":material/play_arrow:"):
+clicked = st.button("Read this text", type="primary", icon=":material/play_arrow:")
+text_size()
+if clicked:
     try:
         st.session_state["inspection"] = read_document(chosen_document())
     except AuditError as error:

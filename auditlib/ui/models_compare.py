@@ -62,9 +62,10 @@ def compare_models(models: Mapping[str, ListedModel]) -> None:
     text = st.text_area("A short text that both read", TEXT, max_chars=5000, key="models_text")
     requests = (usable[first].request or ModelRequest(), usable[second].request or ModelRequest())
     try:
-        for request in dict.fromkeys(requests):
+        clicked = st.button("Compare", type="primary", icon=":material/compare_arrows:", key="models_compare")
+        for request in dict.fromkeys(requests):  # below the button: see `text_source.text_size`
             sending_notice(jobs(), request, lambda: [(text, 1)])
-        if st.button("Compare", type="primary", icon=":material/compare_arrows:", key="models_compare"):
+        if clicked:
             with st.spinner("Both are reading …"):
                 st.session_state[COMPARED] = _compared(requests, text)
     except AuditError as error:

@@ -26,7 +26,7 @@ PART_WORDS = 2_000
 
 
 def text_source() -> None:
-    """Draws the input; `chosen_document` gives what was put in."""
+    """Draws the input; `chosen_document` gives what was put in, `text_size` says how much that is."""
     columns = st.columns(3, vertical_alignment="bottom")
     st.session_state.setdefault("text_way", PASTED)
     with columns[0]:
@@ -37,7 +37,6 @@ def text_source() -> None:
         _upload()
     else:
         st.text_area("Text", key="text_pasted", height=170, placeholder="Paste a text here …")
-    _say_size()
 
 
 def chosen_document() -> Document:
@@ -127,8 +126,12 @@ def _place(n_documents: int) -> int:
     return min(int(st.session_state.get("text_place", 0)), n_documents - 1)
 
 
-def _say_size() -> None:
-    """How much text there is, and how long reading it will take, where that is known before starting."""
+def text_size() -> None:
+    """How much text there is, and how long reading it will take, where that is known before starting.
+
+    It belongs below the button that reads the text. A hand that presses the button leaves the field, which commits the
+    text: a line that then came in above would push the button away from under the hand, and the press would be lost.
+    """
     try:
         document = chosen_document()
     except AuditError:

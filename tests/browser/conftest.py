@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
@@ -16,10 +17,13 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Error as PlaywrightError
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
-PATIENCE_MS = 90_000  # a busy machine may take long to import torch; nothing here measures time
+PATIENCE_MS = 240_000  # a busy machine may take long to import torch and load a model; nothing here measures time
+
+OPENED = pytest.StashKey[list[Page]]()
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -75,10 +79,22 @@ def server(serve: Callable[..., Server], worker: Path) -> Server:
     return serve()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed says what its pages showed, as nobody can look at them any more."""
+    report = yield
+    if report.when == "call" and report.failed:
+        for page in item.stash.get(OPENED, []):
+            with suppress(PlaywrightError):
+                report.sections.append((f"the page {page.url}", page.locator("body").inner_text(timeout=5_000)))
+    return report
+
+
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
+def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Page]]:
     """A tab of its own, that fails the test if anything in it throws or asks another machine for anything."""
     contexts = []
+    opened: list[Page] = request.node.stash.setdefault(OPENED, [])
     trouble: list[str] = []
 
     def open_at(url: str) -> Page:
@@ -87,6 +103,7 @@ def new_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
+        opened.append(page)
         page.on("pageerror", lambda error: trouble.append(f"thrown: {error}"))
         page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on(

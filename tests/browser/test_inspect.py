@@ -134,6 +134,18 @@ def choose_folder(page: Page, folder: str) -> None:
     settle(page)
 
 
+def test_a_slow_press_right_after_pasting_is_not_lost(tiny_page: Page) -> None:
+    settle(tiny_page)
+    tiny_page.get_by_label("Text", exact=True).fill(TEXT)
+    button = tiny_page.get_by_role("button", name="Read this text")
+    button.hover()
+    tiny_page.mouse.down()  # the field is left, the page hears of the text and says how long it is
+    expect(tiny_page.get_by_text(re.compile(rf"^{len(TEXT.split())} words"))).to_be_visible()
+    settle(tiny_page)
+    tiny_page.mouse.up()
+    tiny_page.locator(".heatmap .readout b").first.wait_for()
+
+
 def test_keyboard_goes_from_outlier_to_outlier(tiny_page: Page) -> None:
     paste_and_read(tiny_page, TEXT)
     pane, current = tiny_page.locator(".heatmap .text"), tiny_page.locator(".heatmap .cell.current")
