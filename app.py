@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from auditlib.ui.models import model_sidebar, show_model_facts, warm_up
+from auditlib.ui.models import finish_model_sidebar, model_sidebar, warm_up
 from auditlib.ui.navigation import entered_through_app
 
 st.set_page_config(
@@ -34,6 +34,6 @@ page = st.navigation(
 )
 entered_through_app()
 warm_up()
-facts = model_sidebar()
+sidebar = model_sidebar()
 page.run()
-show_model_facts(facts)
+finish_model_sidebar(sidebar)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -63,20 +64,46 @@ def loaded_current() -> RemoteModel | None:
         return None
 
 
-def model_sidebar() -> DeltaGenerator:
-    """Name of the current model and the way to another one; returns the place for `show_model_facts`."""
+@dataclass(frozen=True)
+class ModelSidebar:
+    """What the side bar says of the current model, and where, until the page has been drawn."""
+
+    request: ModelRequest
+    name: DeltaGenerator
+    facts: DeltaGenerator
+
+
+def model_sidebar() -> ModelSidebar:
+    """Name of the current model and the way to another one; `finish_model_sidebar` says the rest after the page."""
     request = current_request()
     with st.sidebar:
         st.caption("MODEL")
-        st.markdown(f"**{as_text(_source_name(request))}**")
-        if request.adapter:
-            st.markdown(f"with the adapter **{as_text(Path(request.adapter).name)}**")
-        if address := address_of(request):
-            st.markdown(f"on the server **{as_text(address.host)}**")
-        place = st.empty()
+        sidebar = ModelSidebar(request, st.empty(), st.empty())
+        sidebar.name.markdown(_name(request))
         if st.button("Change model", icon=":material/swap_horiz:", width="stretch"):
             model_dialog(request)
-    return place
+    return sidebar
+
+
+def finish_model_sidebar(sidebar: ModelSidebar) -> None:
+    """What is known of the current model, once it is loaded; or that no worker is there.
+
+    A page that shows a run has perhaps made that run's model the current one: then its name is drawn again, which costs
+    less than a rerun, and a rerun would swallow what people click meanwhile.
+    """
+    request = current_request()
+    if request != sidebar.request:
+        sidebar.name.markdown(_name(request))
+    _show_facts(sidebar.facts, request)
+
+
+def _name(request: ModelRequest) -> str:
+    lines = [f"**{as_text(_source_name(request))}**"]
+    if request.adapter:
+        lines.append(f"with the adapter **{as_text(Path(request.adapter).name)}**")
+    if address := address_of(request):
+        lines.append(f"on the server **{as_text(address.host)}**")
+    return "\n\n".join(lines)
 
 
 def model_name(request: ModelRequest) -> str:
@@ -93,18 +120,15 @@ def _source_name(request: ModelRequest) -> str:
     return LANGUAGE_MODEL.name if request.source == BUNDLED else request.source
 
 
-def show_model_facts(place: DeltaGenerator) -> None:
-    """Fills `place` with what is known of the current model, once it is loaded; or says that no worker is there."""
+def _show_facts(place: DeltaGenerator, request: ModelRequest) -> None:
     state = worker_state()
     if not state.is_there:
         with place:
             worker_missing(state)
         return
-    model = _held(state, current_request())
+    model = _held(state, request)
     if model is None:
-        place.caption(
-            "loaded when first needed" if current_request().endpoint is None else "connected when first needed"
-        )
+        place.caption("loaded when first needed" if request.endpoint is None else "connected when first needed")
         return
     place.caption(as_text(_facts(model)))
 

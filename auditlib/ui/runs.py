@@ -96,14 +96,12 @@ def forget_run(kind: str) -> None:
 
 
 def _take_model(run: Run) -> None:
-    """Who opens a run by its link, or draws its page anew, finds its model chosen."""
+    """Who opens a run by its link, or draws its page anew, finds its model chosen; the side bar follows by itself."""
     try:
         request = from_plain(ModelRequest, run.parameters["model"])
     except (KeyError, ValueError):
         return  # of another version, whose page then says so
-    if st.session_state.get("model_request") != request:
-        st.session_state["model_request"] = request
-        st.rerun()
+    st.session_state["model_request"] = request
 
 
 def run_state(run: Run) -> None:

@@ -97,7 +97,7 @@ def test_a_run_from_its_start_to_its_deletion(
     button(page, "Open").click()
     expect(page).to_have_url(re.compile(f"/calibrate.*{run.id}"))
     expect(page.get_by_role("heading", name="Calibrate")).to_be_visible()
-    settle(page)  # a page that takes over the run's model draws itself twice, and Streamlit forgets a click in between
+    expect(page.get_by_test_id("stSidebar")).to_contain_text(place.model.source)  # the run's model is chosen
     page.get_by_role("link", name="Runs").click()
     expect(heading).to_be_visible()
 
