@@ -53,7 +53,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_read(
         raise AssertionError("the model was opened")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(calibrate, "open_model", refuse)
+    monkeypatch.setattr(calibrate, "open_audited", refuse)
     result = CliRunner().invoke(app, ["calibrate", *sets, "--model", model, *options])
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())

@@ -15,6 +15,7 @@ from auditlib.audits.saved_calibration import from_json
 from auditlib.cli import app
 from auditlib.core import Settings
 from auditlib.evidence import LIMITS
+from auditlib.models.local import LocalModel
 from auditlib.models.planting import Lesson, PlantSettings, plant
 from auditlib.models.request import ModelRequest
 from auditlib.scoring import SCORES, Companion
@@ -157,8 +158,47 @@ def test_what_is_printed_gives_the_verdict_first_then_its_reasons_and_limits(
         assert never not in out.lower()
 
 
-def test_same_inputs_print_the_same(bare: str, place_of: Path) -> None:
-    assert run("calibrate", *with_model(place_of), "--json")[1] == bare
+def test_same_inputs_print_the_same_in_another_data_folder(
+    bare: str, place_of: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDIT_HOME", str(tmp_path / "another home"))
+    code, out, err = run("calibrate", *with_model(place_of), "--json")
+    assert (code, out) == (0, bare)
+    assert "had been read" not in err
+
+
+def test_at_another_k_no_text_passes_through_the_model(
+    bare: str, place_of: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a text was read again")
+
+    monkeypatch.setattr(LocalModel, "token_stats", refuse)
+    code, out, err = run("calibrate", *with_model(place_of), "--json", "--k", 40)
+    assert code == 0, err
+    assert f"{2 * N} of {2 * N} texts had been read by this model before" in err
+    assert out != bare
+
+
+def test_what_was_read_before_an_interruption_is_not_read_again(
+    bare: str, place_of: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDIT_HOME", str(tmp_path / "interrupted"))
+    read, batches = LocalModel.token_stats, []
+
+    def stopped(model: LocalModel, texts: list[str], *rest: Any, **more: Any) -> Any:
+        if batches:  # the texts as they stand; in lower case they are read after that
+            raise KeyboardInterrupt
+        batches.append(len(texts))
+        return read(model, texts, *rest, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalModel, "token_stats", stopped)
+        assert run("calibrate", *with_model(place_of), "--json")[0] != 0
+    code, out, err = run("calibrate", *with_model(place_of), "--json")
+    assert code == 0, err
+    assert f"{sum(batches)} of {2 * N} texts had been read" in err
+    assert json.loads(out)["verdict"] == json.loads(bare)["verdict"]
 
 
 def test_texts_are_cut_as_asked_and_what_is_left_over_is_said(place_of: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,26 +87,6 @@ class AuditedModel(TargetModel, Protocol):
     def token_ids(self, text: str) -> NDArray[np.int32]:
         """The text's tokens. (n,)"""
         ...
-
-
-class Opened:
-    """A model that keeps nothing of what it reads, as `AuditedModel`: for audits that are no runs."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def after(self, prefix: str, part: str) -> TargetModel:
-        """See `AuditedModel`."""
-        after: TargetModel = self._model.after(prefix)
-        return after
-
-    def reading_apart(self, part: str) -> TargetModel:
-        """See `AuditedModel`."""
-        own: TargetModel = self._model
-        return own
 
 
 def checked_companions(settings: CompanionSettings) -> CompanionSettings:

@@ -28,7 +28,7 @@ from auditlib.audits.books.tables import book_table
 from auditlib.audits.companions import refuse_with_calibration
 from auditlib.audits.saved_calibration import LARGEST_FILE_BYTES, Calibration, from_json, refuse_other_model, to_json
 from auditlib.cli.books_result import BooksShown, books_json, print_books
-from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_each, said, stop, threshold_rule
+from auditlib.cli.common import LARGEST_SEED, app, open_audited, progress_bar, read_each, said, stop, threshold_rule
 from auditlib.cli.companions import (
     Corpus,
     NeighboursOption,
@@ -121,7 +121,7 @@ def books_command(
         if saved is None:
             with said.status("Trying how far the words alone tell the known shelves apart …"):
                 blind = examine_words(shelves, seed)
-        target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter))
+        target = open_audited(ModelRequest(model, device, dtype, revision, sha256, adapter))
         if saved is not None:
             refuse_other_model(saved, target.identity)
         companions, beside = opened(asked, target, prefixes, seed)

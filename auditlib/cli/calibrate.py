@@ -17,7 +17,7 @@ from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, told_apart
 from auditlib.cli.calibration_files import TABLES, write_package, write_table, write_text
 from auditlib.cli.calibration_result import Shown, as_json, print_result
-from auditlib.cli.common import LARGEST_SEED, app, open_model, progress_bar, read_all, said, stop, threshold_rule
+from auditlib.cli.common import LARGEST_SEED, app, open_audited, progress_bar, read_all, said, stop, threshold_rule
 from auditlib.cli.companions import (
     Corpus,
     NeighboursOption,
@@ -101,7 +101,7 @@ def calibrate_command(
         sets, prefixes = without_prefixes(sets, prefix_texts, seed)
         with said.status("Trying how far the words alone tell the sets apart …"):
             blind = examine_words(sets, seed)
-        target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter))
+        target = open_audited(ModelRequest(model, device, dtype, revision, sha256, adapter))
         read = _read(target, sets, *opened(asked, target, prefixes, seed))
         notes = [*read.sets.notes, *notes]
         with said.status("Computing intervals …"):

@@ -16,6 +16,8 @@ from auditlib.audits.calibration import checked_rule
 from auditlib.core import AuditError, Document, TargetModel, settings
 from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
 from auditlib.evidence.thresholds import Rule
+from auditlib.jobs.cached_reading import CachedModel
+from auditlib.jobs.inline import open_cached
 from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
@@ -47,6 +49,12 @@ def open_model(request: ModelRequest) -> HeldModel:
 
     with said.status("Loading the model …"):
         return SHELF.open(request, settings())
+
+
+def open_audited(request: ModelRequest) -> CachedModel:
+    """Likewise for an audit: what it reads is kept in the data folder, and nothing kept is read again."""
+    with said.status("Loading the model …"):
+        return open_cached(request, settings(), lambda note: said.print(escape(note), soft_wrap=True))
 
 
 def read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditError]]:

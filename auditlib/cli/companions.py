@@ -9,14 +9,14 @@ import typer
 from auditlib.audits.companions import (
     OWN,
     CompanionSettings,
-    Opened,
     Prefixes,
     checked_companions,
     open_companions,
     refuse_score_without,
 )
-from auditlib.cli.common import open_model, read_all, said
+from auditlib.cli.common import open_audited, read_all, said
 from auditlib.core import TargetModel, settings
+from auditlib.jobs.cached_reading import CachedModel
 from auditlib.models.request import ModelRequest
 from auditlib.scoring import Companions
 
@@ -67,7 +67,7 @@ def companion_settings(
 
 
 def opened(
-    asked: CompanionSettings, target: TargetModel, prefixes: Prefixes | None, seed: int
+    asked: CompanionSettings, target: CachedModel, prefixes: Prefixes | None, seed: int
 ) -> tuple[Companions | None, TargetModel | None]:
     """What was asked for, and the placebo. Raises `AuditError` where something cannot be had."""
 
@@ -79,10 +79,10 @@ def opened(
 
     def other_model(request: ModelRequest, part: str) -> TargetModel:
         with said.status(f"Loading the {part} model …"):
-            return open_model(request)
+            return open_audited(request)
 
     placebo = other_model(asked.placebo, "placebo") if asked.placebo is not None else None
     return (
-        open_companions(asked, Opened(target), prefixes, other_model, corpus, settings(), seed),
+        open_companions(asked, target, prefixes, other_model, corpus, settings(), seed),
         placebo,
     )

@@ -1,4 +1,7 @@
-"""A run executed in this process, for a shell where no worker is running. What it has done is kept all the same."""
+"""Work of a shell, in its own process: a run where no worker is there, and readings that are no run's.
+
+What was read is kept all the same, so nothing is read again after Ctrl-C, at another k, or by a page.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from datetime import UTC, datetime
 
 from auditlib.core import AuditError, Settings
 from auditlib.jobs.answering import shelf
-from auditlib.jobs.cached_reading import OpenedModel
+from auditlib.jobs.cached_reading import CachedModel, OpenedModel, ReadingPlan
 from auditlib.jobs.executing import execute_run
 from auditlib.jobs.lock import WorkerLock
 from auditlib.models.request import ModelRequest
-from auditlib.store import Run, Store
+from auditlib.store import Run, Store, TokenCache
 
 
 def execute_inline(store: Store, settings: Settings, run: Run) -> str:
@@ -27,6 +30,47 @@ def execute_inline(store: Store, settings: Settings, run: Run) -> str:
         return execute_run(store, settings, run.workspace, run.id, _Here(settings))
     finally:
         lock.give_back()
+
+
+def open_cached(request: ModelRequest, settings: Settings, tell: Callable[[str], None]) -> CachedModel:
+    """The loaded model, which does not read again what the data folder's cache holds, and keeps what it reads.
+
+    tell  hears how many texts had been read before, and of damaged readings
+
+    Raises `AuditError` where the model cannot be loaded, or the data folder cannot be used.
+    """
+    cache = TokenCache(Store(settings.home_folder, settings.database_url), settings.cache_bytes)
+    return CachedModel(shelf().open(request, settings), cache, settings.cache_bytes, _NoRun(tell))
+
+
+class _NoRun:
+    """Stands around a reading that is no run's: its plan is made anew each time, and nobody else waits."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._told: set[str] = set()
+
+    def tell(self, note: str) -> None:
+        if note not in self._told:  # texts are read twice, the second time in lower case
+            self._told.add(note)
+            self._tell(note)
+
+    def plan(self, part: str) -> ReadingPlan | None:
+        return None
+
+    def keep_plan(self, part: str, plan: ReadingPlan) -> None:
+        if plan.n_cached:
+            self.tell(
+                f"{plan.n_cached:,} of {len(plan.texts):,} texts had been read by this model before; "
+                "their readings were kept, and are taken as they are."
+            )
+
+    def step(self, name: str, work: Callable[[], int]) -> int:
+        return work()
+
+    def breathe(self) -> None: ...
+
+    def scored(self, tokens: int) -> None: ...
 
 
 class _Here:
