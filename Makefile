@@ -28,7 +28,7 @@ run: $(VENV)/installed
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch
 	@$(BIN)/python tests/get_browser.py
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 test-servers: $(VENV)/installed-dev
 	@$(BIN)/python -m auditlib fetch

@@ -28,6 +28,16 @@ from tests.get_browser import installed_browser
 torch.set_num_threads(1)
 
 WORKER_SECONDS = 120.0
+ROOT = Path(__file__).parents[1]
+DEMOS = {  # what the first of these files has read, the second finds in the cache of the session's data folder
+    "browser/test_calibrate.py": "the demo's calibration",
+    "test_demo.py": "the demo's calibration",
+    "browser/test_books.py": "the demo's books",
+    "test_demo_books.py": "the demo's books",
+    "browser/test_unlearning.py": "the demo's unlearning",
+    "test_demo_unlearning.py": "the demo's unlearning",
+}
+LONG = ("scoring/test_companions.py", "test_code.py", "browser/test_inspect.py", "browser/test_runs.py")
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -37,6 +47,19 @@ CHROMIUM_ARGUMENTS = [
     "--disable-component-update",
     "--no-first-run",
 ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In several processes a file's tests stay together, as they share fixtures; what takes minutes begins first."""
+    first = [*dict.fromkeys(DEMOS.values()), *LONG]
+    places = dict.fromkeys(items, len(first))
+    for item in items:
+        file = item.path.relative_to(ROOT / "tests").as_posix()
+        group = DEMOS.get(file, file)
+        item.add_marker(pytest.mark.xdist_group(group))
+        if group in first:
+            places[item] = first.index(group)
+    items.sort(key=places.__getitem__)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -86,7 +109,7 @@ def start_worker(home: Path) -> subprocess.Popen[bytes]:
     """A worker on the data folder `home`, ready to answer."""
     process = subprocess.Popen(
         [sys.executable, "-m", "auditlib", "worker"],
-        cwd=Path(__file__).parents[1],
+        cwd=ROOT,
         env={**os.environ, "AUDIT_HOME": str(home)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -156,10 +156,10 @@ def test_scores_point_the_right_way_on_the_planted_model(bundled_model: LocalMod
     """Members score higher than non-members by every score, in the model that was taught them on purpose."""
     planted = load_model(planted_request(), real_settings)
     passages = demo_passages()
-    members = [d.text for d in passages if d.label is Label.MEMBER][:16]
-    others = [d.text for d in passages if d.label is Label.NON_MEMBER][:16]
-    shots = " ".join(others[12:]), " ".join(members[12:])
-    texts = members[:12] + others[:12]
+    members = [d.text for d in passages if d.label is Label.MEMBER][:12]
+    others = [d.text for d in passages if d.label is Label.NON_MEMBER][:12]
+    shots = " ".join(others[8:]), " ".join(members[8:])
+    texts = members[:8] + others[:8]
     table = frequency_table(planted, [book.text for book in demo_books()], "the demo's books")
     companions = Companions(
         reference=bundled_model,
@@ -170,7 +170,7 @@ def test_scores_point_the_right_way_on_the_planted_model(bundled_model: LocalMod
     )
     read = dict(read_texts(planted, texts, lowercase=False))
     readings = with_companions(planted, [read[i] for i in range(len(texts))], companions)
-    is_member = np.array([i < 12 for i in range(len(texts))])
+    is_member = np.array([i < 8 for i in range(len(texts))])
     tried = {name: score for name, score in SCORES.items() if name != "lowercase"}
     aucs = {name: auc(is_member, np.array([s.compute(r) for r in readings])) for name, s in tried.items()}
     print({name: round(value, 2) for name, value in aucs.items()})
