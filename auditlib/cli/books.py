@@ -28,7 +28,7 @@ from auditlib.audits.books.tables import book_table
 from auditlib.audits.companions import refuse_with_calibration
 from auditlib.audits.saved_calibration import LARGEST_FILE_BYTES, Calibration, from_json, refuse_other_model, to_json
 from auditlib.cli.books_result import BooksShown, books_json, print_books
-from auditlib.cli.common import LARGEST_SEED, app, open_audited, progress_bar, read_each, said, stop, threshold_rule
+from auditlib.cli.common import LARGEST_SEED, app, progress_bar, read_each, said, stop, threshold_rule
 from auditlib.cli.companions import (
     Corpus,
     NeighboursOption,
@@ -38,12 +38,13 @@ from auditlib.cli.companions import (
     companion_settings,
     opened,
 )
+from auditlib.cli.model_options import MODEL_HELP, chosen_model, open_audited, say_where_texts_go
 from auditlib.core import AuditError, Document
 from auditlib.documents import STEPS
 from auditlib.documents.catalogue import Entry, read_catalogue, with_catalogue
 from auditlib.documents.cutting import Cutting
 from auditlib.documents.snippets import SNIPPETS, WORDS
-from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED
 from auditlib.scoring import DEFAULT_K, SCORES
 
 TABLES = {".csv": "to_csv", ".parquet": "to_parquet"}
@@ -62,7 +63,7 @@ def books_command(
     catalogue: Annotated[
         Path | None, typer.Option("--csv", help="table that says of files: file, title, author, year, label")
     ] = None,
-    model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
+    model: Annotated[str, typer.Option(help=MODEL_HELP)] = BUNDLED,
     adapter: Annotated[str | None, typer.Option(help="folder of a PEFT adapter to merge into the model")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default")] = AUTO,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16; what suits the device by default")] = AUTO,
@@ -121,7 +122,9 @@ def books_command(
         if saved is None:
             with said.status("Trying how far the words alone tell the known shelves apart …"):
                 blind = examine_words(shelves, seed)
-        target = open_audited(ModelRequest(model, device, dtype, revision, sha256, adapter))
+        request = chosen_model(model, device, dtype, revision, sha256, adapter)
+        say_where_texts_go(request, [(snippet.text, 2) for snippet in shelves.snippets])
+        target = open_audited(request)
         if saved is not None:
             refuse_other_model(saved, target.identity)
         companions, beside = opened(asked, target, prefixes, seed)
@@ -143,7 +146,7 @@ def books_command(
         if table is not None:
             _write_table(table, shown)
         if report is not None:
-            _write_report(report, shown, shelves, saved, adapter, tuple(sorted(steps)))
+            _write_report(report, shown, shelves, saved, request.adapter, tuple(sorted(steps)))
         if json_wanted:
             typer.echo(books_json(shown))
         else:

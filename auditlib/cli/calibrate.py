@@ -17,7 +17,7 @@ from auditlib.audits.saved_calibration import keep, to_json
 from auditlib.audits.sets import LabelledSets, ReadSets, labelled_sets, read_sets, told_apart
 from auditlib.cli.calibration_files import TABLES, write_package, write_table, write_text
 from auditlib.cli.calibration_result import Shown, as_json, print_result
-from auditlib.cli.common import LARGEST_SEED, app, open_audited, progress_bar, read_all, said, stop, threshold_rule
+from auditlib.cli.common import LARGEST_SEED, app, progress_bar, read_all, said, stop, threshold_rule
 from auditlib.cli.companions import (
     Corpus,
     NeighboursOption,
@@ -27,10 +27,11 @@ from auditlib.cli.companions import (
     companion_settings,
     opened,
 )
+from auditlib.cli.model_options import MODEL_HELP, chosen_model, open_audited, say_where_texts_go
 from auditlib.core import AuditError, Document, Label, TargetModel
 from auditlib.documents.cutting import Cutting
 from auditlib.documents.snippets import SNIPPETS, WORDS
-from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED
 from auditlib.reports.calibration_facts import Preparation
 from auditlib.scoring import DEFAULT_K, SCORES, Companions, checked_k
 
@@ -51,7 +52,7 @@ def calibrate_command(
         typer.Option(help="file, folder or archive of texts known to be in the training data; may be repeated"),
     ],
     non_members: Annotated[list[str], typer.Option(help="likewise of texts known not to be; may be repeated")],
-    model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
+    model: Annotated[str, typer.Option(help=MODEL_HELP)] = BUNDLED,
     adapter: Annotated[str | None, typer.Option(help="folder of a PEFT adapter to merge into the model")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default")] = AUTO,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16; what suits the device by default")] = AUTO,
@@ -101,7 +102,9 @@ def calibrate_command(
         sets, prefixes = without_prefixes(sets, prefix_texts, seed)
         with said.status("Trying how far the words alone tell the sets apart …"):
             blind = examine_words(sets, seed)
-        target = open_audited(ModelRequest(model, device, dtype, revision, sha256, adapter))
+        request = chosen_model(model, device, dtype, revision, sha256, adapter)
+        say_where_texts_go(request, [(text, 2) for text in sets.texts])
+        target = open_audited(request)
         read = _read(target, sets, *opened(asked, target, prefixes, seed))
         notes = [*read.sets.notes, *notes]
         with said.status("Computing intervals …"):
@@ -126,7 +129,7 @@ def calibrate_command(
             said.print(f"Saved the calibration “{escape(kept.name)}” in {escape(str(save))}.", soft_wrap=True)
         if package is not None:
             prepared = Preparation("files", cutting, steps)
-            write_package(package, shown, prepared, adapter, name or package.stem, with_texts)
+            write_package(package, shown, prepared, request.adapter, name or package.stem, with_texts)
         if json_wanted:
             typer.echo(as_json(shown))
         else:

@@ -13,15 +13,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from auditlib.audits.calibration import checked_rule
-from auditlib.core import AuditError, Document, TargetModel, settings
+from auditlib.core import AuditError, Document, TargetModel
 from auditlib.documents import STEPS, FileResult, Upload, read_files, read_folder
 from auditlib.evidence.thresholds import Rule
-from auditlib.jobs.cached_reading import CachedModel
-from auditlib.jobs.inline import open_cached
-from auditlib.models.request import ModelRequest
 
 if TYPE_CHECKING:
-    from auditlib.models.opening import HeldModel
+    pass
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,21 +37,6 @@ if not said.is_terminal:
 @app.callback()
 def _commands() -> None:
     """Find out what a language model was trained on."""
-
-
-def open_model(request: ModelRequest) -> HeldModel:
-    """The loaded model, with a line that says so while it loads. Raises `AuditError`."""
-    # Torch takes seconds to import; --help and a wrong file name should not wait for it.
-    from auditlib.models.opening import SHELF
-
-    with said.status("Loading the model …"):
-        return SHELF.open(request, settings())
-
-
-def open_audited(request: ModelRequest) -> CachedModel:
-    """Likewise for an audit: what it reads is kept in the data folder, and nothing kept is read again."""
-    with said.status("Loading the model …"):
-        return open_cached(request, settings(), lambda note: said.print(escape(note), soft_wrap=True))
 
 
 def read_all(files: list[str], clean: bool) -> tuple[list[Document], list[AuditError]]:

@@ -14,7 +14,8 @@ from auditlib.audits.companions import (
     open_companions,
     refuse_score_without,
 )
-from auditlib.cli.common import open_audited, read_all, said
+from auditlib.cli.common import read_all, said
+from auditlib.cli.model_options import MODEL_HELP, chosen_model, open_audited, say_where_texts_go
 from auditlib.core import TargetModel, settings
 from auditlib.jobs.cached_reading import CachedModel
 from auditlib.models.request import ModelRequest
@@ -22,11 +23,12 @@ from auditlib.scoring import Companions
 
 DEMO = "demo"
 Reference = Annotated[
-    str | None, typer.Option(help="model that has not been trained on the texts, for the score Reference")
+    str | None,
+    typer.Option(help=f"model that has not been trained on the texts, for the score Reference: {MODEL_HELP}"),
 ]
 Placebo = Annotated[
     str | None,
-    typer.Option(help="model that cannot have seen either set; its AUC stands beside the audited one's"),
+    typer.Option(help="likewise one that cannot have seen either set; its AUC stands beside the audited one's"),
 ]
 NeighboursOption = Annotated[
     str | None,
@@ -53,8 +55,8 @@ def companion_settings(
     demo = corpus == [DEMO]
     asked = checked_companions(
         CompanionSettings(
-            reference=ModelRequest(reference) if reference else None,
-            placebo=ModelRequest(placebo) if placebo else None,
+            reference=chosen_model(reference) if reference else None,
+            placebo=chosen_model(placebo) if placebo else None,
             neighbours=neighbours or "",
             shots=shots,
             corpus="demo" if demo else "documents" if corpus else "",
@@ -78,6 +80,7 @@ def opened(
         return [document.text for document in documents]
 
     def other_model(request: ModelRequest, part: str) -> TargetModel:
+        say_where_texts_go(request, ())
         with said.status(f"Loading the {part} model …"):
             return open_audited(request)
 

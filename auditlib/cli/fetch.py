@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from auditlib.cli.common import app, open_model, said, stop
+from auditlib.cli.common import app, said, stop
+from auditlib.cli.model_options import open_model
 from auditlib.core import AuditError, settings
 from auditlib.models.bundled import BUNDLED as BUNDLED_MODELS
 from auditlib.models.bundled import LANGUAGE_MODEL, fetch

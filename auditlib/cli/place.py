@@ -19,8 +19,9 @@ from auditlib.audits.saved_calibration import (
     refuse_other_model,
 )
 from auditlib.cli.calibration_result import identity_line, print_reasons
-from auditlib.cli.common import app, open_model, plain, progress_bar, read_all, result_console, said, scorable, stop
+from auditlib.cli.common import app, plain, progress_bar, read_all, result_console, said, scorable, stop
 from auditlib.cli.json_output import to_json
+from auditlib.cli.model_options import chosen_model, is_saved, open_model, refuse_served, say_where_texts_go
 from auditlib.core import AuditError, Document, ModelIdentity, TargetModel, library_versions
 from auditlib.documents import display_name
 from auditlib.evidence import LIMITS
@@ -50,14 +51,10 @@ def place_command(
         placed: list[tuple[Document, Reading, Placement]] = []
         if documents:
             known = kept.model
-            wanted = ModelRequest(
-                model or known.source,
-                device,
-                dtype or known.dtype,
-                revision if model or revision else known.revision,
-                adapter=adapter,
-            )
-            said.print(f"Model: {escape(wanted.source)}", soft_wrap=True, highlight=False)
+            wanted = _wanted(known, model, adapter, device, dtype, revision)
+            if wanted.endpoint is None:
+                said.print(f"Model: {escape(wanted.source)}", soft_wrap=True, highlight=False)
+            say_where_texts_go(wanted, [(document.text, 2) for document in documents])
             target = open_model(wanted)
             if differences(kept, target.identity):
                 _print_side_by_side(known, target.identity)
@@ -188,6 +185,18 @@ def _print(kept: Calibration, placed: list[tuple[Document, Reading, Placement]])
 def _name(document: Document) -> str:
     """A row of a table is told by its title, a file by its name."""
     return document.title if document.title.startswith(document.source_name) else document.source_name
+
+
+def _wanted(
+    known: ModelIdentity, model: str | None, adapter: str | None, device: str, dtype: str | None, revision: str | None
+) -> ModelRequest:
+    """The model to place with: the one that was named, as it was calibrated where nothing else is said."""
+    if model is None:
+        refuse_served(known)
+    elif is_saved(model):
+        return chosen_model(model, device, dtype or AUTO, revision, adapter=adapter)
+    revision = revision if model or revision else known.revision
+    return ModelRequest(model or known.source, device, dtype or known.dtype, revision, adapter=adapter)
 
 
 def _print_side_by_side(calibrated: ModelIdentity, opened: ModelIdentity) -> None:

@@ -13,8 +13,9 @@ from rich.table import Table
 from auditlib.audits.demo import PLANTED, UNLEARNED, demo_passages
 from auditlib.audits.saved_calibration import identity_differences
 from auditlib.audits.sets import LabelledSets, read_sets
-from auditlib.cli.common import app, open_model, progress_bar, read_without, result_console, said, stop
+from auditlib.cli.common import app, progress_bar, read_without, result_console, said, stop
 from auditlib.cli.json_output import to_json
+from auditlib.cli.model_options import MODEL_HELP, chosen_model, is_saved, open_model, refuse_served
 from auditlib.core import AuditError, ModelIdentity, TargetModel, library_versions, settings
 from auditlib.documents import STEPS, display_name
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
@@ -41,9 +42,7 @@ def rerun_command(
     texts: Annotated[
         list[str] | None, typer.Option(help="file, folder or archive with the examined texts; may be repeated")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="bundled, a folder, a .gguf file or a hub id: the model of the run")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help=f"the model of the run: {MODEL_HELP}")] = None,
     adapter: Annotated[str | None, typer.Option(help="folder of its adapter, if it has one")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default")] = AUTO,
     yes: Annotated[bool, typer.Option("--yes", help="open the model that the package names without asking")] = False,
@@ -136,6 +135,10 @@ def _refuse(search: TextSearch, n_texts: int, brought: list[str]) -> None:
 
 def _opened(packaged: ModelIdentity, model: str | None, adapter: str | None, device: str, yes: bool) -> TargetModel:
     """The model to repeat with: what the person named, else the bundled one, else what they agree to."""
+    if model is None:
+        refuse_served(packaged)
+    elif is_saved(model):
+        return open_model(chosen_model(model, device, adapter=adapter))
     if model is None and packaged.source != BUNDLED:
         _ask_whether_to_open(packaged, yes)
     if adapter is None and packaged.adapter is not None:

@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from auditlib.cli.common import app, open_model, plain, progress_bar, read_all, said, scorable, stop
+from auditlib.cli.common import app, plain, progress_bar, read_all, said, scorable, stop
+from auditlib.cli.model_options import MODEL_HELP, chosen_model, open_model, say_where_texts_go
 from auditlib.core import AuditError, Document, library_versions
-from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED
 from auditlib.scoring import DEFAULT_K, SCORES, Reading, all_scores, checked_k, read_texts
 from auditlib.scoring.loss import perplexity
 from auditlib.scoring.token_table import token_table
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @app.command()
 def score(
     files: Annotated[list[str], typer.Argument(help="Files, folders or archives of texts; - reads standard input.")],
-    model: Annotated[str, typer.Option(help="bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
+    model: Annotated[str, typer.Option(help=MODEL_HELP)] = BUNDLED,
     k: Annotated[float, typer.Option(help="percent of tokens that Min-K% looks at")] = DEFAULT_K,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
     tokens: Annotated[Path | None, typer.Option(help="write every token's statistics to this Parquet file")] = None,
@@ -46,9 +47,11 @@ def score(
         if tokens is not None and not tokens.absolute().parent.is_dir():
             raise AuditError(f"There is no folder to write {tokens} into.", "Choose another place.")
         documents, errors = read_all(files, clean)
-        target = open_model(ModelRequest(model, device, dtype, revision, sha256, adapter)) if documents else None
         results: list[Result] = []
-        if target is not None:
+        if documents:
+            request = chosen_model(model, device, dtype, revision, sha256, adapter)
+            say_where_texts_go(request, [(document.text, 1 + lowercase) for document in documents])
+            target = open_model(request)
             documents, too_short = scorable(target, documents)
             results, failures = _read(target, documents, k, lowercase)
             errors += too_short + failures

@@ -14,6 +14,7 @@ from rich.markup import escape
 from auditlib.audits.unlearning import DEMO_SETTINGS, Questions, Role, UnlearningSettings, read_questions
 from auditlib.cli.common import LARGEST_SEED, app, progress_bar, read_all, said, stop
 from auditlib.cli.json_output import to_json
+from auditlib.cli.model_options import MODEL_HELP, chosen_model
 from auditlib.cli.unlearning_result import print_unlearning
 from auditlib.core import AuditError, Document, Settings, settings
 from auditlib.jobs import JobClient, brought_file, report_files
@@ -22,7 +23,7 @@ from auditlib.jobs.kept_generation import generation_speed
 from auditlib.jobs.unlearning_files import load_gallery, load_unlearning
 from auditlib.jobs.unlearning_texts import UnlearningParameters, demo_parameters, questions_file, roles_of
 from auditlib.models.judge_request import JudgeRequest
-from auditlib.models.request import AUTO, BUNDLED, ModelRequest
+from auditlib.models.request import AUTO, BUNDLED
 from auditlib.scoring import DEFAULT_K, SCORES
 from auditlib.store import FINISHED, Run, RunState, Store
 
@@ -35,7 +36,7 @@ def unlearning_command(
     forget: Annotated[Files, typer.Option(help="file or folder of works to be forgotten; may be repeated")] = None,
     keep: Annotated[Files, typer.Option(help="likewise of works to be kept")] = None,
     held_out: Annotated[Files, typer.Option(help="likewise of works that no model saw")] = None,
-    original: Annotated[str, typer.Option(help="model before: bundled, a folder, a .gguf file or a hub id")] = BUNDLED,
+    original: Annotated[str, typer.Option(help=f"model before: {MODEL_HELP}")] = BUNDLED,
     original_adapter: Annotated[str | None, typer.Option(help="adapter of the model before")] = None,
     unlearned: Annotated[str, typer.Option(help="model after")] = BUNDLED,
     unlearned_adapter: Annotated[str | None, typer.Option(help="adapter of the model after")] = None,
@@ -103,9 +104,9 @@ def unlearning_command(
                     for role, paths in ((Role.FORGET, forget), (Role.KEEP, keep), (Role.HELD_OUT, held_out))
                 }
                 parameters = UnlearningParameters(
-                    ModelRequest(original, device, dtype, adapter=original_adapter),
-                    ModelRequest(unlearned, device, dtype, adapter=unlearned_adapter),
-                    None if reference is None else ModelRequest(reference, device, dtype),
+                    chosen_model(original, device, dtype, adapter=original_adapter),
+                    chosen_model(unlearned, device, dtype, adapter=unlearned_adapter),
+                    None if reference is None else chosen_model(reference, device, dtype),
                     texts="brought",
                     documents=tuple(one for role, own in works.items() for one in roles_of(own, role)),
                     settings=wanted,

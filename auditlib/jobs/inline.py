@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import cast
 
 from auditlib.core import AuditError, Settings
 from auditlib.jobs.answering import shelf
 from auditlib.jobs.cached_reading import CachedModel, OpenedModel, ReadingPlan
-from auditlib.jobs.executing import execute_run
+from auditlib.jobs.executing import ServedModel, execute_run
 from auditlib.jobs.lock import WorkerLock
+from auditlib.models.endpoint.budget import budget_of
 from auditlib.models.request import ModelRequest
 from auditlib.store import Run, Store, TokenCache
 
@@ -37,10 +39,13 @@ def open_cached(request: ModelRequest, settings: Settings, tell: Callable[[str],
 
     tell  hears how many texts had been read before, and of damaged readings
 
-    Raises `AuditError` where the model cannot be loaded, or the data folder cannot be used.
+    Raises `AuditError` where the model cannot be loaded or connected to, or the data folder cannot be used.
     """
     cache = TokenCache(Store(settings.home_folder, settings.database_url), settings.cache_bytes)
-    return CachedModel(shelf().open(request, settings), cache, settings.cache_bytes, _NoRun(tell))
+    model: OpenedModel = shelf().open(request, settings)
+    if request.endpoint is not None:
+        model = cast(ServedModel, model).within(budget_of(request.endpoint))
+    return CachedModel(model, cache, settings.cache_bytes, _NoRun(tell))
 
 
 class _NoRun:
@@ -51,7 +56,7 @@ class _NoRun:
         self._told: set[str] = set()
 
     def tell(self, note: str) -> None:
-        if note not in self._told:  # texts are read twice, the second time in lower case
+        if note not in self._told:  # an audit reads several times, each time as many texts
             self._told.add(note)
             self._tell(note)
 

@@ -11,6 +11,11 @@ from auditlib.models.request import EndpointRequest
 BYTES_A_TOKEN = 4.0  # of English under most tokenizers, where nobody has counted
 SAMPLED = 50  # texts that are counted; the others are told from these
 
+OPEN_TO_READERS = (
+    "This address begins with http:// and is another machine: whoever sits between here and there can read texts and "
+    "key. Use https://, or a tunnel to this machine."
+)
+
 Count = Callable[[Sequence[str]], Sequence[int | None]]
 """Tokens of each text; None for one that cannot be scored."""
 

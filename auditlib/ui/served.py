@@ -9,15 +9,10 @@ import streamlit as st
 
 from auditlib.core import AuditError
 from auditlib.jobs import JobClient
-from auditlib.jobs.sending import Count, Reads, estimate_sending
+from auditlib.jobs.sending import OPEN_TO_READERS, Count, Reads, estimate_sending
 from auditlib.models.endpoint.address import Address, checked_address
 from auditlib.models.request import EndpointRequest, ModelRequest
 from auditlib.ui.messages import as_text
-
-OPEN_TO_READERS = (
-    "This address begins with http:// and is another machine: whoever sits between here and there can read texts and "
-    "key. Use https://, or a tunnel to this machine."
-)
 
 
 def address_of(request: ModelRequest) -> Address | None:
