@@ -24,8 +24,11 @@ from auditlib.models.request import ModelRequest
 from auditlib.store import Store
 from tests.get_browser import installed_browser
 
-# Small models are faster on one thread, and on a busy machine two threads wait for each other.
+# Small models are faster on one thread, and on a busy machine two threads wait for each other. Where tests run side by
+# side, as many processes as there are cores are busy without that, and so are the workers that they start.
 torch.set_num_threads(1)
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 WORKER_SECONDS = 120.0
 ROOT = Path(__file__).parents[1]
@@ -49,6 +52,7 @@ CHROMIUM_ARGUMENTS = [
 ]
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In several processes a file's tests stay together, as they share fixtures; what takes minutes begins first."""
     first = [*dict.fromkeys(DEMOS.values()), *LONG]

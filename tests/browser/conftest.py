@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +37,22 @@ class Server:
 def settle(page: Page) -> None:
     """Waits until the page has finished drawing itself: what is typed before that may be drawn over."""
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+
+def press_when_still(button: Locator) -> None:
+    """Presses a button that an opening expander pushes down, once it has come to rest: a press is lost meanwhile."""
+    button.evaluate(
+        """element => new Promise(done => {
+            let before, since = performance.now();
+            const look = () => {
+                const { x, y } = element.getBoundingClientRect(), now = `${x} ${y}`;
+                if (now !== before) [before, since] = [now, performance.now()];
+                performance.now() - since > 700 ? done() : setTimeout(look, 50);
+            };
+            look();
+        })"""
+    )
+    button.click()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from auditlib.core import settings
 from auditlib.store import Store, TokenCache
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server, press_when_still, settle
 
 pytestmark = pytest.mark.browser
 READING_MS = 600_000  # 80 passages through the bundled model, twice, on a machine that may be busy
@@ -64,7 +64,7 @@ def test_demo_is_supported_for_the_planted_model_and_not_for_the_bare_one(
     page.get_by_role("dialog").get_by_text("Adapter, device").click()
     page.get_by_label("Folder of a PEFT adapter", exact=False).fill("")
     page.get_by_label("Folder of a PEFT adapter", exact=False).press("Tab")
-    page.get_by_role("button", name="Use this model").click()
+    press_when_still(page.get_by_role("button", name="Use this model"))
     expect(page.get_by_role("dialog")).to_be_hidden()
     settle(page)
     expect(page.get_by_text("not of the model chosen now", exact=False)).to_be_visible()

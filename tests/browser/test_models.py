@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from auditlib.core import settings
 from auditlib.jobs import saved_models
 from auditlib.store import SavedModels, Store
-from tests.browser.conftest import Server, settle
+from tests.browser.conftest import Server, press_when_still, settle
 from tests.models.endpoint_server import KEY, NAME, served, tiny_model
 
 pytestmark = pytest.mark.browser
@@ -41,7 +41,7 @@ def test_served_model_is_added_checked_with_a_typed_key_chosen_and_read_with(
             settle(page)
             page.get_by_text("Type a key", exact=True).click()
             page.get_by_label("Key for this address").fill(KEY)
-            page.get_by_role("button", name="Use this key").click()
+            press_when_still(page.get_by_role("button", name="Use this key"))
             expect(page.get_by_text("typed for this address is sent", exact=False)).to_be_visible()
             settle(page)
             page.get_by_role("button", name="Connect and check").click()
