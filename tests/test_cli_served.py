@@ -60,7 +60,7 @@ def calibrated(folder: Path, *options: object) -> tuple[dict[str, Any], str]:
 
 def test_a_served_model_gives_the_numbers_of_its_folder_and_is_asked_once(server: TinyServer, folder: Path) -> None:
     found, said = calibrated(folder, "--model", "far")
-    assert f"Texts are sent to {server.url}: about" in said
+    assert f"Texts are sent to {server.url}. About" in said
     assert "leave this machine" not in said
     local, said = calibrated(folder, "--model", folder / "tiny-model", "--dtype", "float32")
     assert "sent to" not in said
@@ -115,6 +115,8 @@ def test_a_package_of_a_served_model_is_repeated_by_its_saved_name(
     asked = server.behaviour.n_completions
     code, out, err = run("rerun", package, "--model", "far")
     assert code == 0, out + err
+    assert f"Texts are sent to {server.url}. About" in err
+    assert "not sent again" not in err
     assert server.behaviour.n_completions >= asked + 2 * N  # made anew, without the cache
 
 
@@ -122,7 +124,7 @@ def test_saved_models_stand_in_for_companions_and_say_everything_themselves(serv
     found, said = calibrated(folder, "--model", folder / "tiny-model", "--reference", "far", "--score", "reference")
     assert set(found["methods"]["reference"]) == set(found["methods"]["loss"])
     assert f"The reference model is {NAME} ({server.url})." in found["notes"]
-    assert f"Texts are sent to {server.url}" in said
+    assert f"Texts are sent to {server.url}. What was read" in said
     for option in (["--dtype", "float32"], ["--adapter", "somewhere"], ["--revision", "main"]):
         code, _, err = run("calibrate", *sets(folder), "--model", "far", *option)
         assert code == 2

@@ -71,20 +71,21 @@ def refuse_served(identity: ModelIdentity) -> None:
         )
 
 
-def say_where_texts_go(request: ModelRequest, reads: Reads) -> None:
-    """For a model behind a server, before anything is sent; `reads` gives every text with how often it will be read."""
+def say_where_texts_go(request: ModelRequest, reads: Reads, is_kept: bool = True) -> None:
+    """For a model behind a server, before anything is sent.
+
+    `reads` gives every text with how often it will be read; where it is empty, nothing is said of how much that is.
+    `is_kept` for commands that keep what they read.
+    """
     if request.endpoint is None:
         return
     address = checked_address(request.endpoint.base_url)
     estimate = estimate_sending(request.endpoint, reads)
-    leave = "" if address.is_this_machine else ", and leave this machine"
+    place = f"{escape(address.url)}{'' if address.is_this_machine else ', and leave this machine'}"
     cost = "" if estimate.cost is None else f", a cost of about {estimate.cost:,.2f} at the price given"
-    said.print(
-        f"Texts are sent to {escape(address.url)}{leave}: about {estimate.tokens:,} tokens{cost}. What was read before "
-        "is not sent again.",
-        soft_wrap=True,
-        highlight=False,
-    )
+    amount = f" About {estimate.tokens:,} tokens{cost}." if reads else ""
+    kept = " What was read before is not sent again." if is_kept else ""
+    said.print(f"Texts are sent to {place}.{amount}{kept}", soft_wrap=True, highlight=False)
     if address.is_open_to_readers:
         said.print(f"[yellow]{OPEN_TO_READERS}[/]", soft_wrap=True)
     if not estimate.is_within:
@@ -96,11 +97,15 @@ def open_model(request: ModelRequest) -> HeldModel:
     # Torch takes seconds to import; --help and a wrong file name should not wait for it.
     from auditlib.models.opening import SHELF
 
-    with said.status("Loading the model …"):
+    with said.status(_opening(request)):
         return SHELF.open(request, settings())
 
 
 def open_audited(request: ModelRequest) -> CachedModel:
     """Likewise for an audit: what it reads is kept in the data folder, and nothing kept is read again."""
-    with said.status("Loading the model …"):
+    with said.status(_opening(request)):
         return open_cached(request, settings(), lambda note: said.print(escape(note), soft_wrap=True))
+
+
+def _opening(request: ModelRequest) -> str:
+    return "Loading the model …" if request.endpoint is None else "Asking the server …"

@@ -54,7 +54,7 @@ def place_command(
             wanted = _wanted(known, model, adapter, device, dtype, revision)
             if wanted.endpoint is None:
                 said.print(f"Model: {escape(wanted.source)}", soft_wrap=True, highlight=False)
-            say_where_texts_go(wanted, [(document.text, 2) for document in documents])
+            say_where_texts_go(wanted, [(document.text, 2) for document in documents], is_kept=False)
             target = open_model(wanted)
             if differences(kept, target.identity):
                 _print_side_by_side(known, target.identity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from auditlib.audits.saved_calibration import identity_differences
 from auditlib.audits.sets import LabelledSets, read_sets
 from auditlib.cli.common import app, progress_bar, read_without, result_console, said, stop
 from auditlib.cli.json_output import to_json
-from auditlib.cli.model_options import MODEL_HELP, chosen_model, is_saved, open_model, refuse_served
+from auditlib.cli.model_options import MODEL_HELP, chosen_model, is_saved, open_model, refuse_served, say_where_texts_go
 from auditlib.core import AuditError, ModelIdentity, TargetModel, library_versions, settings
 from auditlib.documents import STEPS, display_name
 from auditlib.models.request import AUTO, BUNDLED, ModelRequest
@@ -55,7 +56,7 @@ def rerun_command(
     try:
         packaged = read_package(package)
         sets = _sets(packaged, texts or [])
-        target = _opened(packaged.model, model, adapter, device, yes)
+        target = _opened(packaged.model, model, adapter, device, yes, sets.texts)
         _refuse_other_model(packaged.model, target)
         with progress_bar() as bar:
             task = bar.add_task(f"Reading {len(sets.snippets):,} texts", total=None)
@@ -133,12 +134,16 @@ def _refuse(search: TextSearch, n_texts: int, brought: list[str]) -> None:
     )
 
 
-def _opened(packaged: ModelIdentity, model: str | None, adapter: str | None, device: str, yes: bool) -> TargetModel:
+def _opened(
+    packaged: ModelIdentity, model: str | None, adapter: str | None, device: str, yes: bool, texts: Sequence[str]
+) -> TargetModel:
     """The model to repeat with: what the person named, else the bundled one, else what they agree to."""
     if model is None:
         refuse_served(packaged)
     elif is_saved(model):
-        return open_model(chosen_model(model, device, adapter=adapter))
+        request = chosen_model(model, device, adapter=adapter)
+        say_where_texts_go(request, [(text, 2) for text in texts], is_kept=False)
+        return open_model(request)
     if model is None and packaged.source != BUNDLED:
         _ask_whether_to_open(packaged, yes)
     if adapter is None and packaged.adapter is not None:

@@ -50,7 +50,7 @@ def score(
         results: list[Result] = []
         if documents:
             request = chosen_model(model, device, dtype, revision, sha256, adapter)
-            say_where_texts_go(request, [(document.text, 1 + lowercase) for document in documents])
+            say_where_texts_go(request, [(document.text, 1 + lowercase) for document in documents], is_kept=False)
             target = open_model(request)
             documents, too_short = scorable(target, documents)
             results, failures = _read(target, documents, k, lowercase)
