@@ -44,9 +44,7 @@ def chosen_model(
             f"{model} is the name of a saved model, which says its device, data type, revision and adapter itself.",
             "Leave these options out, or save the model another time with them: “python -m auditlib models add”.",
         )
-    if saved.request is None:
-        raise AuditError(f"The model {model} cannot be opened.", saved.problem)
-    return saved.request
+    return saved.usable
 
 
 def is_saved(model: str) -> bool:

@@ -120,10 +120,8 @@ def _store() -> Store:
 def _named(name: str) -> ModelRequest:
     """The model of that name. Raises `AuditError` where there is none that can be understood."""
     for one in saved_models(_store()):
-        if one.name == name and one.request is None:
-            raise AuditError(f"The model {name} cannot be opened.", one.problem)
-        if one.name == name and one.request is not None:
-            return one.request
+        if one.name == name:
+            return one.usable
     raise AuditError(f"There is no model called {name!r}.", "“python -m auditlib models” lists those there are.")
 
 

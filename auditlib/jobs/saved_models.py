@@ -21,6 +21,13 @@ class SavedModel:
     created: datetime
     problem: str = ""
 
+    @property
+    def usable(self) -> ModelRequest:
+        """The request. Raises `AuditError` where there is none."""
+        if self.request is None:
+            raise AuditError(f"The model {self.name} cannot be opened.", self.problem)
+        return self.request
+
 
 def saved_models(store: Store, workspace: str = DEFAULT_NAME) -> list[SavedModel]:
     """All of them, in the order in which they came. Raises `AuditError` where the database cannot be used."""
